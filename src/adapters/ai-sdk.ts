@@ -2,11 +2,11 @@ import type { Awaitable } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
-  type AdapterTool,
   adapterToolset,
   answered,
   type ToolsetAnswer,
   type ToolsetOptions,
+  type ToolsetTool,
 } from '../tools/toolset.ts';
 import { ContextWatch, resultsIn, toolCallMessage, toolResultMessage } from './context-watch.ts';
 
@@ -61,7 +61,7 @@ export function lookfirstTools(
   return Object.fromEntries(tools.map((tool) => [tool.name, aiTool(tool)]));
 }
 
-function aiTool(tool: AdapterTool): AiTool {
+function aiTool(tool: ToolsetTool): AiTool {
   // The version of the AI SDK that calls this tool. Only version 7 passes `experimental_sandbox`.
   // Version 7 warns about files in the form of version 6.
   let version: 6 | 7 = 6;
@@ -109,21 +109,16 @@ function newerFile(mediaType: string, data: string): AiFile {
 
 /** Starts a call. Only a read-only tool that takes a while yields preliminary answers. */
 function run(
-  tool: AdapterTool,
+  tool: ToolsetTool,
   input: JsonRecord,
   signal: AbortSignal | undefined,
 ): Promise<ToolsetAnswer> | AsyncIterable<ToolsetAnswer> {
   const notes = new Notes();
-  try {
-    const answer = answered(tool, input, { signal, onProgress: notes.add });
-    if (!(answer instanceof Promise)) return Promise.resolve(answer);
-    if (!tool.readOnly) return answer;
-    // If a framework drops the generator unread, a rejection must not count as unhandled.
-    answer.catch(() => undefined);
-    return watched(answer, notes);
-  } catch (error) {
-    return Promise.reject(error);
-  }
+  const answer = answered(tool, input, { signal, onProgress: notes.add });
+  if (!tool.readOnly) return answer;
+  // If a framework drops the generator unread, a rejection must not count as unhandled.
+  answer.catch(() => undefined);
+  return watched(answer, notes);
 }
 
 /** Holds the newest progress message of a call and wakes the reader that waits for it. */

@@ -1,13 +1,12 @@
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import {
-  type AdapterTool,
   adapterToolset,
   answered,
   type ToolsetAnswer,
   type ToolsetOptions,
+  type ToolsetTool,
 } from '../tools/toolset.ts';
 import { ContextWatch, resultsIn } from './context-watch.ts';
 
@@ -132,13 +131,13 @@ export function lookfirstMemory(
   };
 }
 
-function toolNamed(tools: readonly AdapterTool[], name: string): AdapterTool {
+function toolNamed(tools: readonly ToolsetTool[], name: string): ToolsetTool {
   const found = tools.find((tool) => tool.name === name);
   if (found === undefined) throw new TypeError(`the dialect has no ${name}`);
   return found;
 }
 
-function running(tool: AdapterTool): AnthropicRun {
+function running(tool: ToolsetTool): AnthropicRun {
   return {
     // The tool validates its arguments itself and explains errors.
     parse: (content) => content as JsonRecord,
@@ -147,14 +146,14 @@ function running(tool: AdapterTool): AnthropicRun {
 }
 
 async function shown(
-  tool: AdapterTool,
+  tool: ToolsetTool,
   args: unknown,
   signal: AbortSignal | undefined,
 ): Promise<string | AnthropicBlock[]> {
-  return andThen(answered(tool, args, { signal }), contentOf);
+  return contentOf(await answered(tool, args, { signal }));
 }
 
-function contentOf({ ok, text, media }: ToolsetAnswer): Awaitable<string | AnthropicBlock[]> {
+async function contentOf({ ok, text, media }: ToolsetAnswer): Promise<string | AnthropicBlock[]> {
   if (!ok) return failed(text);
   if (media === undefined) return text;
   const blocks = media.flatMap(blockOf);

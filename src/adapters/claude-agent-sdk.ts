@@ -1,6 +1,5 @@
 import type { McpSdkServerConfigWithInstance, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import { fromJSONSchema, type ZodObject } from 'zod';
-import { andThen } from '../model/awaitable.ts';
 import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
@@ -8,7 +7,6 @@ import { OUTCOME_KEY } from '../report/json.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from '../report/tool-names.ts';
 import { CLAUDE_META } from '../tools/answer-room.ts';
 import {
-  type AdapterTool,
   adapterToolset,
   answered,
   type ToolsetAnswer,
@@ -87,11 +85,11 @@ interface CallResult {
 }
 
 async function called(
-  tool: AdapterTool,
+  tool: ToolsetTool,
   args: unknown,
   signal: AbortSignal | undefined,
 ): Promise<CallResult> {
-  return andThen(answered(tool, args, { signal }), resultOf);
+  return resultOf(await answered(tool, args, { signal }));
 }
 
 function resultOf({ ok, text, media = [], outcome }: ToolsetAnswer): CallResult {
@@ -120,13 +118,13 @@ interface Transport {
  * the tools unchanged.
  */
 class InProcessServer {
-  readonly #tools: readonly AdapterTool[];
+  readonly #tools: readonly ToolsetTool[];
   readonly #instructions: string;
   readonly #signal: AbortSignal | undefined;
   readonly #running = new Map<unknown, AbortController>();
   #transport: Transport | undefined;
 
-  constructor(tools: readonly AdapterTool[], instructions: string, signal: AbortSignal | undefined) {
+  constructor(tools: readonly ToolsetTool[], instructions: string, signal: AbortSignal | undefined) {
     this.#tools = tools;
     this.#instructions = instructions;
     this.#signal = signal;

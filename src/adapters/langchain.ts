@@ -1,7 +1,6 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool as structuredTool } from '@langchain/core/tools';
 import type { AgentMiddleware } from 'langchain';
-import { andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
@@ -13,13 +12,13 @@ import type { ToolNames } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { callNames, type PathForm, type PathNames, pathForm } from '../session/path-names.ts';
 import {
-  type AdapterTool,
   adapterToolset,
   answered,
   flaggedFault,
   gatedSession,
   type ToolsetAnswer,
   type ToolsetOptions,
+  type ToolsetTool,
 } from '../tools/toolset.ts';
 import { ContextWatch, resultsIn, toolCallMessage, toolResultMessage } from './context-watch.ts';
 
@@ -51,12 +50,11 @@ export function lookfirstTools(
   });
 }
 
-async function called(tool: AdapterTool, args: unknown, config: ToolConfig): Promise<ToolMessage | Content> {
-  const answer = answered(tool, args, { signal: config.signal });
-  return andThen(answer, (given) => messageOf(given, tool, config));
+async function called(tool: ToolsetTool, args: unknown, config: ToolConfig): Promise<ToolMessage | Content> {
+  return messageOf(await answered(tool, args, { signal: config.signal }), tool, config);
 }
 
-function messageOf(answer: ToolsetAnswer, tool: AdapterTool, config: ToolConfig): ToolMessage | Content {
+function messageOf(answer: ToolsetAnswer, tool: ToolsetTool, config: ToolConfig): ToolMessage | Content {
   const content = contentOf(answer);
   const call = config.toolCall?.id ?? config.toolCallId;
   // Return the plain content to a program that invokes the tool itself, without a tool call of a

@@ -1,5 +1,4 @@
 import { tool as functionTool } from '@openai/agents';
-import { andThen } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import { adapterToolset, answered, type ToolsetAnswer, type ToolsetOptions } from '../tools/toolset.ts';
@@ -62,8 +61,7 @@ export function lookfirstTools(
     invoke: async (_context, input, details) => {
       // Input that is not JSON is passed on: the tool refuses it with a text that the model can act on.
       const args = parseJson(input) ?? input;
-      const answer = answered(tool, args, { signal: details?.signal });
-      return andThen(answer, (given) => outputOf(given, args));
+      return outputOf(await answered(tool, args, { signal: details?.signal }), args);
     },
     needsApproval: NO_APPROVAL,
     isEnabled: async () => true,

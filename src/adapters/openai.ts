@@ -3,12 +3,12 @@ import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
 import { isRecord, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
-  type AdapterTool,
   adapterToolset,
   answered,
   gatedSession,
   type ToolsetAnswer,
   type ToolsetOptions,
+  type ToolsetTool,
 } from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
@@ -52,7 +52,7 @@ export function sandboxEditor(
   return editorOf(session, adapterToolset(session, { ...options, dialect: 'apply-patch' }, words).tools);
 }
 
-function editorOf(session: Session | (() => Session), tools: readonly AdapterTool[]): OpenAiEditor {
+function editorOf(session: Session | (() => Session), tools: readonly ToolsetTool[]): OpenAiEditor {
   const tool = tools.find(({ name }) => name === 'apply_patch');
   if (tool === undefined) throw new TypeError('the dialect has no apply_patch');
   const patch = async (header: readonly string[], diff: string) =>
@@ -84,7 +84,7 @@ function resultOf({ ok, text }: ToolsetAnswer): OpenAiPatched {
  */
 const OTHER_FILE = /^\*\*\* (?!End of File\s*$)/m;
 
-async function patched(tool: AdapterTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
+async function patched(tool: ToolsetTool, header: readonly string[], diff: string): Promise<ToolsetAnswer> {
   if (header.some((line) => line.includes('\n')) || OTHER_FILE.test(diff)) {
     const text =
       'refusing the patch: its operation is for one file, but the diff names another [INVALID_ARGUMENT]';

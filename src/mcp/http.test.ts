@@ -43,7 +43,7 @@ async function open({ report, ...options }: Partial<HttpOptions & Pick<ToolHost,
     instructions: '',
     tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
     call: async () => ({ ok: true, shown: [], outcome: { ok: true } }),
-    report: report ?? ((context) => void reported.push(context)),
+    report: report ?? (async (context) => void reported.push(context)),
     sessionEnded: (id) => ended.push(id),
   };
   const server = await listenHttp({ host, token: TOKEN, log: () => {}, ...options });

@@ -93,7 +93,7 @@ describe('serveStdio', () => {
     const reading: ToolHost = {
       ...host,
       tools: () => ['read', 'write'].map((name) => ({ ...host.tools()[0], name }) as ToolDefinition),
-      call: (name, _args, context) => {
+      call: async (name, _args, context) => {
         if (context.times !== undefined) times.push(context.times);
         if (name === 'read') {
           Object.assign(context.times ?? {}, { showsMore: true });

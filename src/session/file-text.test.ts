@@ -7,16 +7,18 @@ import '../disk/read.ts';
 import { fittingLines, pageOf, readOutput, textOf } from './file-text.ts';
 
 describe('pageOf', () => {
-  it.each<[string, Buffer, [number, number], string, Buffer]>([
+  it.each<[string, Buffer, [number, number] | 'all', string, Buffer]>([
     ['UTF-8', Buffer.from('a\nb\nc\n'), [2, 2], 'b', Buffer.from('b\n')],
     ['a byte order mark', Buffer.from('\ufeffa\r\nb\r\n'), [1, 1], 'a', Buffer.from('\ufeffa\r\n')],
-    ['all lines', Buffer.from('\ufeffa\nb'), [1, 2], 'a\nb', Buffer.from('\ufeffa\nb')],
+    ['all lines', Buffer.from('\ufeffa\nb'), 'all', 'a\nb', Buffer.from('\ufeffa\nb')],
     ['UTF-16', Buffer.from('\ufeffa\nbä\n', 'utf16le'), [2, 2], 'bä', Buffer.from('bä\n', 'utf16le')],
     ['windows-1252', Buffer.from('a\nÜber\n', 'latin1'), [2, 2], 'Über', Buffer.from('Über\n', 'latin1')],
-  ])('shows a line of %s, and its bytes in a raw page', (_what, bytes, [from, to], text, raw) => {
+  ])('shows a line of %s, and its bytes in a raw page', (_what, bytes, lines, text, raw) => {
+    const range = lines === 'all' ? lines : { from: lines[0], to: lines[1] };
     const file = textOf(bytes)!;
-    expect(pageOf(file, { from, to }, 'shown')).toMatchObject({ text, clamped: [] });
-    expect(Buffer.from(pageOf(file, { from, to }, 'raw').bytes!)).toEqual(raw);
+    expect(pageOf(file, range, 'shown').text()).toBe(text);
+    expect(pageOf(file, range, 'shown').clamped).toEqual([]);
+    expect(Buffer.from(pageOf(file, range, 'raw').bytes!)).toEqual(raw);
   });
 
   it('cuts long lines and names them', () => {

@@ -70,7 +70,7 @@ export class LookingSession extends SessionLife {
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.called(options, async (names, _world, times) => {
+    return this.called(options, (names, _world, times) => {
       const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const { signal, onProgress } = options;
@@ -101,13 +101,11 @@ export class LookingSession extends SessionLife {
     options: Omit<ReadOptions, keyof ReadControls> & { readonly maxAnswerBytes?: number | undefined },
     watching: ReadControls,
   ): Promise<Outcome<ReadResult>> {
-    return this.during(async () => {
-      const names = this.#names({});
-      const meant = names === undefined ? path : names.real(path);
-      const { maxAnswerBytes } = options;
-      const read = await this.#read({ path: meant, options, watching, from: 'memory', maxAnswerBytes });
-      return names === undefined ? read : withShownPaths(read, names);
-    });
+    const names = this.#names({});
+    const meant = names === undefined ? path : names.real(path);
+    const { maxAnswerBytes } = options;
+    const read = this.#read({ path: meant, options, watching, from: 'memory', maxAnswerBytes });
+    return names === undefined ? read : read.then((outcome) => withShownPaths(outcome, names));
   }
 
   async #read({

@@ -1,7 +1,8 @@
-import { kindOf, readSnapshot, type Snapshot } from '../disk/read.ts';
+import { kindOf, readNow, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
+import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
@@ -54,7 +55,8 @@ export async function readFile(
       () => undefined,
     );
     const reading: OpenRead = { ...request, world, knowledge, located, earlier };
-    const shown = await (located.stats.size > LIMITS.hugeBytes ? readHuge(reading) : readWhole(reading));
+    const isHuge = located.stats.size > LIMITS.hugeBytes;
+    const shown = isHuge ? await readHuge(reading) : showWhole(reading, await snapshotOf(reading));
     return 'code' in shown ? refused(shown) : await recorded(reading, shown);
   } finally {
     located.place.dir.close();
@@ -73,13 +75,16 @@ function whyUnread(world: World, located: Found, { path, options }: ReadRequest)
   );
 }
 
-/** Reads and shows a file that is not huge. */
-async function readWhole(reading: OpenRead): Promise<Shown | Refusal> {
-  const { world, path, located } = reading;
-  const known = trusted(reading.earlier);
-  const snapshot =
-    (reading.from === 'memory' ? rememberedSnapshot(world, located, known) : undefined) ??
-    (await readSnapshot(located.place, { clock: world.disk.clock, seen: located.stats, known }));
+function snapshotOf({ world, located, earlier, from }: OpenRead): Awaitable<Snapshot | Unreadable> {
+  const known = trusted(earlier);
+  const limits = { clock: world.disk.clock, seen: located.stats, known };
+  const remembered = from === 'memory' ? rememberedSnapshot(world, located, known) : undefined;
+  return remembered ?? readNow(located.place, limits) ?? readSnapshot(located.place, limits);
+}
+
+/** Shows a file that is not huge. */
+function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | Refusal {
+  const { world, path } = reading;
   if ('problem' in snapshot) return unreadableRefusal(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   const media = sniffMedia(snapshot.bytes, path);
@@ -97,10 +102,10 @@ function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown
   const path = reading.located.place.path.relative;
   const { text, masked } = visibleText(world, file, { path, fingerprint });
   const range = options.raw === true ? asked : fittingLines(text.body, asked, reading.maxAnswerBytes);
-  const page = pageOf(text, range, options.raw === true ? 'raw' : 'shown');
+  const isWhole = range.from === 1 && range.to === totalLines;
+  const page = pageOf(text, isWhole ? 'all' : range, options.raw === true ? 'raw' : 'shown');
   const { encoding } = text;
   const [from, to] = totalLines === 0 ? [0, 0] : [range.from, range.to];
-  const isWhole = range.from === 1 && range.to === totalLines;
   const clamped = page.clamped.length > 0;
   const redacted = masked.some((lines) => lines.from <= range.to && range.from <= lines.to);
   const sighting = {
@@ -123,7 +128,7 @@ function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefin
   const show = maskFor(reading.world, reading.located.place.path.relative);
   return {
     result: {
-      text: raw ? show(bytes.toString('utf8')) : '',
+      text: () => (raw ? show(bytes.toString('utf8')) : ''),
       from: 0,
       to: 0,
       totalLines: undefined,
@@ -158,19 +163,22 @@ function sightingOf(
 }
 
 /** Records what was shown, and completes the result. */
-async function recorded(reading: OpenRead, shown: Shown): Promise<Outcome<ReadResult>> {
-  const { knowledge, earlier, watching, options } = reading;
+function recorded(reading: OpenRead, shown: Shown): Awaitable<Outcome<ReadResult>> {
+  const { world, knowledge, earlier, watching, options, located } = reading;
   const unseen = { ...shown.sighting, coverage: NOTHING };
   // With `credit: false`, the text is shown to a program, not to the model, so nothing counts as seen.
   if (options.credit === false) return resultOf(reading, shown, unseen);
   return unlessStoreFails<Outcome<ReadResult>>(
-    async () => {
+    () => {
       const call = knowledge.during(watching.times);
-      const known = await call.note(shown.sighting, earlier, entryOf(reading, shown));
-      return withClaims(reading, shown, resultOf(reading, shown, known));
+      return andThen(call.note(shown.sighting, earlier, entryOf(reading, shown)), (known) => {
+        const result = resultOf(reading, shown, known);
+        const claims = world.claims.untold(knowledge, located.place.path);
+        return claims.length === 0 ? result : withClaims(reading, claims, { shown, result });
+      });
     },
     // Without the store, the file does not count as seen, and the result says so.
-    () => ({ ...resultOf(reading, shown, unseen), notices: [{ kind: 'not-noted' }] }),
+    () => Object.assign(resultOf(reading, shown, unseen), { notices: [{ kind: 'not-noted' as const }] }),
   );
 }
 
@@ -183,25 +191,43 @@ function resultOf(
   { result }: Shown,
   { coverage, fingerprint, flags }: Sighting,
 ): { ok: true } & ReadResult {
+  const { text: decode, bytes, media, from, to, totalLines, sizeBytes, encoding, clamped } = result;
   const complete = coverage.kind === 'whole' && fingerprint !== undefined && showsAll(flags);
-  const revision = complete ? { revision: world.revisionOf(fingerprint) } : {};
-  return { ok: true, path, ...result, complete, ...revision };
+  let text: string | undefined;
+  // Do not copy this object: a copy would decode the text, which not every caller needs.
+  const answer: { ok: true } & { -readonly [K in keyof ReadResult]: ReadResult[K] } = {
+    ok: true,
+    path,
+    get text() {
+      text ??= decode();
+      return text;
+    },
+    from,
+    to,
+    totalLines,
+    sizeBytes,
+    encoding,
+    clamped,
+    complete,
+  };
+  if (bytes !== undefined) answer.bytes = bytes;
+  if (media !== undefined) answer.media = media;
+  if (complete) answer.revision = world.revisionOf(fingerprint);
+  return answer;
 }
 
 /** Adds a notice if other sessions work on the file. */
 async function withClaims(
   { world, knowledge, located }: OpenRead,
-  { sighting }: Shown,
-  result: { ok: true } & ReadResult,
+  claims: ReturnType<World['claims']['untold']>,
+  { shown, result }: { readonly shown: Shown; readonly result: { ok: true } & ReadResult },
 ): Promise<Outcome<ReadResult>> {
-  const file = located.place.path;
-  const claims = world.claims.untold(knowledge, file);
-  if (claims.length === 0) return result;
-  const told = await world.claims.claimNotice(knowledge, { file, claims, live: sighting.fingerprint });
+  const seen = { file: located.place.path, claims, live: shown.sighting.fingerprint };
+  const told = await world.claims.claimNotice(knowledge, seen);
   if (told === undefined) return result;
   told.confirm();
   await world.store.note({ views: [], entries: [told.entry] });
-  return { ...result, notices: [told.notice] };
+  return Object.assign(result, { notices: [told.notice] });
 }
 
 /** The journal entry of a read. */

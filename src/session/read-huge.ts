@@ -13,6 +13,7 @@ import { decodeText, decodeUtf16, hasNul, hasUtf16Mark } from '../text/decode.ts
 import { clampLine, splitLines, withoutEnding } from '../text/lines.ts';
 import { mayHoldEncodedLine, mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath } from '../text/secrets.ts';
+import type { PageText } from './file-text.ts';
 import {
   type OpenRead,
   type PageEnd,
@@ -161,7 +162,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
 
 /** The text of a page, and whether something in it is masked. */
 interface PageLines {
-  readonly result: Pick<ReadResult, 'text' | 'bytes' | 'clamped' | 'encoding'>;
+  readonly result: PageText & Pick<ReadResult, 'encoding'>;
   readonly redacted: boolean;
 }
 
@@ -192,7 +193,7 @@ function clampedLines(reading: OpenRead, page: Page, bytes: Buffer): PageLines {
     if (bounded.clamped) clamped.push(number);
     return bounded.text;
   });
-  return { result: { text: lines.join('\n'), clamped, encoding }, redacted: shown !== whole };
+  return { result: { text: () => lines.join('\n'), clamped, encoding }, redacted: shown !== whole };
 }
 
 /** The lines of a page without their endings. Bytes that are not text become replacement characters. */
@@ -247,5 +248,8 @@ function rawLines(reading: OpenRead, { utf16 }: Page, bytes: Buffer): PageLines 
   const sent = isPlain
     ? { bytes, encoding: 'utf-8' }
     : maskedBytes(world, located.place.path.relative, bytes, utf16);
-  return { result: { text, clamped: [], ...sent }, redacted: text !== plain || sent.bytes !== bytes };
+  return {
+    result: { text: () => text, clamped: [], ...sent },
+    redacted: text !== plain || sent.bytes !== bytes,
+  };
 }

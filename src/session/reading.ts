@@ -12,6 +12,7 @@ import type { Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Refusal, type RefusalOf } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
+import type { PageText } from './file-text.ts';
 
 /**
  * For each huge file, the position after the last page that was shown. The next page then need not
@@ -62,7 +63,7 @@ export type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
 
 /** The result of a read before it is recorded. */
 export interface Shown {
-  readonly result: Omit<ReadResult, 'path' | 'complete' | 'revision'>;
+  readonly result: Omit<ReadResult, 'path' | 'text' | 'complete' | 'revision'> & PageText;
   readonly sighting: Sighting;
 }
 

@@ -2,8 +2,6 @@ import { pathToFileURL } from 'node:url';
 import type { Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { ClientCall } from '../model/call.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
@@ -67,38 +65,33 @@ const LOOKING: ReadonlySet<Call['kind']> = new Set([
   'roots',
 ]);
 
-/** Performs a call and renders its result with the call's own renderer. Small reads complete synchronously. */
-export function performCall(call: Call, performing: PerformOptions): Awaitable<Performed> {
-  if (!LOOKING.has(call.kind)) return perform(call, performing);
+/** Performs a call and renders its result with the call's own renderer. */
+export async function performCall(call: Call, performing: PerformOptions): Promise<Performed> {
   try {
-    const performed = perform(call, performing);
-    if (!(performed instanceof Promise)) return performed;
-    return performed.catch((error: unknown) => {
-      throw nothingChanged(error);
-    });
+    if (call.kind === 'view') return await performCall(await viewed(call, performing), performing);
+    if (call.kind === 'read') return readAnswer(call, performing, await read(call.operation, performing));
+    const { session, watch, tool } = performing;
+    watch.times.tool = tool;
+    return await session.inCall(watch.times, async () =>
+      withLosses(await performLater(call, performing), session),
+    );
   } catch (error) {
-    throw nothingChanged(error);
+    throw LOOKING.has(call.kind) ? nothingChanged(error) : error;
   }
 }
 
-function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
-  if (call.kind === 'view') return performView(call, performing);
-  if (call.kind !== 'read') {
-    const { session, watch, tool } = performing;
-    watch.times.tool = tool;
-    return session.inCall(watch.times, async () => withLosses(await performLater(call, performing), session));
-  }
-  return andThen(read(call.operation, performing), (given) => {
-    const { context, form, names } = performing;
-    const outcome = names === undefined ? given : withShownPaths(given, names);
-    if (!outcome.ok) return outcome;
-    if (outcome.media !== undefined && call.style.textOnly) return refused(notText(outcome));
-    const shown = (form === 'bytes' ? showRead : showText)(outcome, call.style, context);
-    const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
-    if (outcome.notices === undefined) return performed;
-    const notices = noticeTexts(outcome.notices, outcome.path, context);
-    return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
-  });
+function readAnswer(
+  { style }: Extract<Call, { kind: 'read' }>,
+  { context, form, names }: PerformOptions,
+  given: Outcome<ReadResult>,
+): Performed {
+  const outcome = names === undefined ? given : withShownPaths(given, names);
+  if (!outcome.ok) return outcome;
+  if (outcome.media !== undefined && style.textOnly) return refused(notText(outcome));
+  const shown = (form === 'bytes' ? showRead : showText)(outcome, style, context);
+  const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
+  const notices = noticeTexts(outcome.notices ?? [], outcome.path, context);
+  return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
 }
 
 /** Adds what commands of other sessions have removed of this session's work since it last heard of that. */
@@ -122,13 +115,14 @@ function notText({ path, media, sizeBytes }: ReadResult): Refusal {
   return { code: 'NOT_TEXT', action: 'read', path, next: 'other_tool', detail: { reason } };
 }
 
-async function performView(
+/** The call that shows a path: a listing of a folder, or else a read. */
+async function viewed(
   { operation: { folder, ...read }, style, render, ...call }: Extract<Call, { kind: 'view' }>,
-  performing: PerformOptions,
-): Promise<Performed> {
-  const kind = await performing.session.kindAt(read.path);
-  if (kind !== 'directory') return perform({ ...call, kind: 'read', operation: read, style }, performing);
-  return perform({ ...call, kind: 'list', operation: { ...folder, path: read.path }, render }, performing);
+  { session }: PerformOptions,
+): Promise<Call> {
+  const isFolder = (await session.kindAt(read.path)) === 'directory';
+  if (!isFolder) return { ...call, kind: 'read', operation: read, style };
+  return { ...call, kind: 'list', operation: { ...folder, path: read.path }, render };
 }
 
 async function performLater(
@@ -208,32 +202,15 @@ function searched({ signal, progress }: PerformOptions['watch']): Pick<FindOptio
 function read(
   operation: Operations['read'],
   { session, watch }: PerformOptions,
-): Awaitable<Outcome<ReadResult>> {
-  return session.readForTool(operation.path, operation, new ReadWatch(watch));
-}
-
-/**
- * The options of a read, as getters. Only long reads need a signal or progress, so short reads do
- * not pay for creating them.
- */
-class ReadWatch {
-  readonly #watch: PerformOptions['watch'];
-
-  constructor(watch: PerformOptions['watch']) {
-    this.#watch = watch;
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#watch.signal;
-  }
-
-  get times(): ClientCall {
-    return this.#watch.times;
-  }
-
-  get onProgress(): ReturnType<typeof paced> {
-    return paced(this.#watch.progress);
-  }
+): Promise<Outcome<ReadResult>> {
+  return session.readForTool(operation.path, operation, {
+    times: watch.times,
+    // Most reads need no signal, and making one takes longer than the rest of a repeated read.
+    get signal() {
+      return watch.signal;
+    },
+    onProgress: paced(watch.progress),
+  });
 }
 
 /** Reads files one after the other, so that a thousand files do not need a thousand open handles. */

@@ -1,4 +1,3 @@
-import type { Awaitable } from '../model/awaitable.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import { invalidSessionText, isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-record.ts';
@@ -174,8 +173,7 @@ const MAX_OPEN = 256;
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 
 interface Pooled {
-  /** The session: a promise at first, replaced by the session itself when it is open. */
-  session: Awaitable<GatedSession>;
+  session: Promise<GatedSession>;
   calls: number;
   ended: boolean;
 }
@@ -196,20 +194,10 @@ export class SessionPool {
    * Runs a call in its session. `client`: the name of the calling program, recorded if this call
    * opens the session.
    */
-  use<T>(
-    choice: Chosen,
-    work: (session: GatedSession) => Awaitable<T>,
-    client?: string | undefined,
-  ): Awaitable<T> {
-    if (choice.kind === 'call') return this.#once(work);
-    const pooled = this.#take(keyOf(choice), choice, client);
-    // `during` keeps the session open while an asynchronous call runs. A synchronous call does not
-    // need it, because nothing else can run meanwhile.
-    if (!(pooled.session instanceof Promise)) {
-      const done = work(pooled.session);
-      return done instanceof Promise ? during(pooled, done) : done;
-    }
-    return during(pooled, pooled.session.then(work));
+  use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>, client?: string): Promise<T> {
+    return choice.kind === 'call'
+      ? this.#once(work)
+      : during(this.#take(keyOf(choice), choice, client), work);
   }
 
   /**
@@ -219,13 +207,13 @@ export class SessionPool {
   async before(choice: Chosen, event: (session: GatedSession) => Promise<unknown>): Promise<void> {
     if (choice.kind === 'call') return;
     const pooled = this.#take(keyOf(choice), choice);
-    const session = Promise.resolve(pooled.session).then(async (open) => {
+    const session = pooled.session.then(async (open) => {
       await event(open);
       return open;
     });
-    this.#settle(pooled, session);
+    pooled.session = session;
     try {
-      await during(pooled, session);
+      await during(pooled, async () => {});
     } catch (error) {
       // Remove the failed session, so that later calls open it again instead of failing too.
       this.#pooled.delete(keyOf(choice));
@@ -240,36 +228,13 @@ export class SessionPool {
 
   #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
-    // With a single session, as on most servers, the order of last use does not matter.
-    if (known !== undefined && this.#pooled.size === 1) return known;
-    const pooled = known ?? this.#opened(key, choice, client);
+    const pooled = known ?? { session: this.#open(key, choice, client), calls: 0, ended: false };
     this.#pooled.delete(key);
     this.#pooled.set(key, pooled);
     return pooled;
   }
 
-  #opened(key: string, choice: Kept, client: string | undefined): Pooled {
-    const session = this.#open(key, choice, client);
-    const pooled: Pooled = { session, calls: 0, ended: false };
-    this.#settle(pooled, session);
-    return pooled;
-  }
-
-  /**
-   * Stores the promise of a session, for which calls then wait. Once it is resolved, later calls
-   * get the session synchronously.
-   */
-  #settle(pooled: Pooled, session: Promise<GatedSession>): void {
-    pooled.session = session;
-    session.then(
-      (open) => {
-        if (pooled.session === session) pooled.session = open;
-      },
-      () => {},
-    );
-  }
-
-  async #once<T>(work: (session: GatedSession) => Awaitable<T>): Promise<T> {
+  async #once<T>(work: (session: GatedSession) => Promise<T>): Promise<T> {
     const session = await this.#sessions.session();
     try {
       return await work(session);
@@ -318,10 +283,11 @@ function keyOf(choice: Kept): string {
   }
 }
 
-async function during<T>(pooled: Pooled, call: Promise<T>): Promise<T> {
+/** Keeps a session open until the work in it is done. */
+async function during<T>(pooled: Pooled, work: (session: GatedSession) => Promise<T>): Promise<T> {
   pooled.calls += 1;
   try {
-    return await call;
+    return await work(await pooled.session);
   } finally {
     pooled.calls -= 1;
     if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);

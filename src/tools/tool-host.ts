@@ -1,7 +1,6 @@
 import { expandHome, userHome } from '../config/home.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import { type Call, checkArguments, type Dialect, type Tool } from '../dialect/tool.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { toJsonSchema } from '../model/json-schema.ts';
@@ -13,6 +12,7 @@ import { shellPath } from '../report/bounded.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { inTermsOf } from '../report/tool-names.ts';
+import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { CLAUDE_META, callInRoom } from './answer-room.ts';
@@ -20,7 +20,6 @@ import { type PerformOptions, performCall } from './perform-call.ts';
 import { rootsNews, rootsText } from './roots-text.ts';
 import {
   type ChoiceOptions,
-  type Chosen,
   eventsIn,
   SessionPool,
   sessionSelector,
@@ -61,9 +60,9 @@ export interface ToolHost {
    * thrown error is our own failure; the client gets a fixed sentence. After `signal` fires the
    * answer is dropped.
    */
-  call(name: string, args: ToolArguments, context: ToolContext): Awaitable<ToolAnswer>;
+  call(name: string, args: ToolArguments, context: ToolContext): Promise<ToolAnswer>;
   /** Applies the session events in the `_meta` of a notification, or of a request that is not a tool call. */
-  report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
+  report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Promise<void>;
   /** Called when the client's roots have changed. Later calls use the workspace with new roots. */
   renew?(): void;
   /** Call when a transport session has ended or expired: no more calls use this `sessionHint`. */
@@ -104,7 +103,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
   const selectSession = sessionSelector(options);
-  let served: Awaitable<Served> | undefined;
+  let served: Promise<Served> | undefined;
   let unsaid: readonly string[] = [];
   let knownRoots = options.roots === 'client' ? undefined : options.roots;
   /** The message about roots that the client has chosen or changed since it received the instructions. */
@@ -115,16 +114,14 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     return news === '' || dialect.listsRoots ? [] : [news];
   };
   const open = (): Promise<Served> => {
-    const opening: Promise<Served> = serve(options).then(
-      (opened) => {
-        if (served === opening) served = opened;
-        unsaid = [...opened.warnings, ...newRoots(opened.context.roots)];
-        return opened;
+    const opening = serve(options);
+    opening.then(
+      ({ warnings, context }) => {
+        unsaid = [...warnings, ...newRoots(context.roots)];
       },
-      (error: unknown) => {
+      () => {
         // Forget the failed opening, so that the next call opens the workspace again.
         if (served === opening) served = undefined;
-        throw error;
       },
     );
     return opening;
@@ -136,40 +133,24 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     unsaid = [];
     return withText(answer, said);
   };
-  const answerCall = (open: Served, asked: Asked): Awaitable<ToolAnswer> => {
-    const { tool, surroundings } = asked;
+  const answerCall = async (open: Served, { tool, args, surroundings }: Asked): Promise<ToolAnswer> => {
+    const { meta, clientInfo } = surroundings;
     const chosen = selectSession(surroundings);
     if (chosen.kind === 'invalid') return refuseArguments(tool.name, chosen.reason, open.context);
-    const events = eventsIn(surroundings.meta);
+    const events = eventsIn(meta);
     if (events.kind === 'invalid') return refuseArguments(tool.name, events.reason, open.context);
-    return andThen(subAgentChoice(open.store, chosen, surroundings.meta) ?? chosen, (choice) =>
-      events.kind === 'none'
-        ? run(open, choice, asked)
-        : open.pool.before(choice, events.apply).then(() => run(open, choice, asked)),
-    );
-  };
-  const run = (open: Served, choice: Chosen, { tool, args, surroundings }: Asked): Awaitable<ToolAnswer> => {
-    const { pool, context, hasApprovals } = open;
+    const choice = (await subAgentChoice(open.store, chosen, meta)) ?? chosen;
+    if (events.kind === 'events') await open.pool.before(choice, events.apply);
     const translated = translateCall(tool, args, dialect);
-    if ('reason' in translated) return refuseArguments(tool.name, translated.reason, context);
-    const call = callInRoom(translated, surroundings.clientInfo?.name);
-    const performing = {
-      tool: tool.name,
-      context: choice.kind === 'call' ? { ...context, forgets: true as const } : context,
-      watch: surroundings,
-      form: 'bytes' as const,
-    };
-    const perform = (): Awaitable<ToolAnswer> =>
-      pool.use(
-        choice,
-        (session) => callTool(call, dialect, { session, ...performing }),
-        surroundings.clientInfo?.name,
-      );
-    if (!hasApprovals) return perform();
-    return andThen(perform(), (answer) => {
-      logApproval(answer, log);
-      return answer;
-    });
+    if ('reason' in translated) return refuseArguments(tool.name, translated.reason, open.context);
+    const call = callInRoom(translated, clientInfo?.name);
+    const context = choice.kind === 'call' ? { ...open.context, forgets: true as const } : open.context;
+    const performing = { tool: tool.name, context, watch: surroundings, form: 'bytes' as const };
+    const perform = (session: GatedSession): Promise<ToolAnswer> =>
+      callTool(call, dialect, { session, ...performing });
+    const answer = await open.pool.use(choice, perform, clientInfo?.name);
+    if (open.hasApprovals) logApproval(answer, log);
+    return answer;
   };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
@@ -177,31 +158,28 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       return `${rootsText({ roots: knownRoots ?? [], cwd: options.cwd })} ${dialect.instructions}`.trimStart();
     },
     tools: () => definitions,
-    call: (name, args, surroundings) => {
+    call: async (name, args, surroundings) => {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       served ??= open();
-      const answer = andThen(served, (opened) => answerCall(opened, { tool, args, surroundings }));
-      return unsaid.length === 0 && !(answer instanceof Promise) ? answer : andThen(answer, withWarnings);
+      return withWarnings(await answerCall(await served, { tool, args, surroundings }));
     },
-    report: (surroundings) => {
+    report: async (surroundings) => {
       const events = eventsIn(surroundings.meta);
       const choice = selectSession(surroundings);
       if (events.kind === 'none') return;
       if (events.kind === 'invalid') throw new Fault('MISUSE', events.reason);
       if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
       served ??= open();
-      return andThen(served, ({ pool }) => pool.before(choice, events.apply));
+      await (await served).pool.before(choice, events.apply);
     },
     renew: () => {
       served = undefined;
     },
     sessionEnded: (hint) => {
-      if (served === undefined) return;
-      const ended = andThen(served, ({ pool }) => pool.end(hint));
-      Promise.resolve(ended).catch((error: unknown) =>
-        log(`a session could not be closed: ${String(error)}`),
-      );
+      served
+        ?.then(({ pool }) => pool.end(hint))
+        .catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
     },
   };
 }
@@ -294,18 +272,21 @@ function withHome(path: string): string {
 }
 
 /** Performs a translated call and answers in the dialect's wording. */
-export function callTool(call: Call, dialect: Dialect, performing: PerformOptions): Awaitable<ToolAnswer> {
-  return andThen(performCall(call, performing), (performed): ToolAnswer => {
-    if (performed.ok) return call.note === undefined ? performed : withText(performed, call.note);
-    const refusal = inTermsOf(dialect.terms, performed.refusal);
-    const foreword = call.foreword?.(refusal, performing.context);
-    const text = explain(refusal, performing.context);
-    return {
-      ok: false,
-      text: foreword === undefined ? text : `${foreword}\n${text}`,
-      outcome: refusalOutcome(refusal),
-    };
-  });
+export async function callTool(
+  call: Call,
+  dialect: Dialect,
+  performing: PerformOptions,
+): Promise<ToolAnswer> {
+  const performed = await performCall(call, performing);
+  if (performed.ok) return call.note === undefined ? performed : withText(performed, call.note);
+  const refusal = inTermsOf(dialect.terms, performed.refusal);
+  const foreword = call.foreword?.(refusal, performing.context);
+  const text = explain(refusal, performing.context);
+  return {
+    ok: false,
+    text: foreword === undefined ? text : `${foreword}\n${text}`,
+    outcome: refusalOutcome(refusal),
+  };
 }
 
 /** Refuses invalid arguments. The refusal has no path, because it concerns the call, not a file. */

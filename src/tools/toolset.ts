@@ -3,7 +3,7 @@ import { APPLY_PATCH } from '../dialect/apply-patch.ts';
 import { FILESYSTEM } from '../dialect/filesystem/dialect.ts';
 import { LACE } from '../dialect/lace.ts';
 import { LOOKFIRST } from '../dialect/lookfirst/dialect.ts';
-import type { ContentBlock, RenderContext } from '../dialect/render.ts';
+import type { ContentBlock } from '../dialect/render.ts';
 import { SANDBOX } from '../dialect/sandbox.ts';
 import { TEXT_EDITOR } from '../dialect/text-editor.ts';
 import {
@@ -15,7 +15,6 @@ import {
   type Tool,
   type ToolRenames,
 } from '../dialect/tool.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { strictSchema, toJsonSchema } from '../model/json-schema.ts';
@@ -106,16 +105,7 @@ export interface ToolsetAnswer {
  * session it returns.
  */
 export function toolset(session: Session | (() => Session), options: ToolsetOptions = {}): Toolset {
-  const { instructions, tools } = adapterToolset(session, options);
-  return { instructions, tools: tools.map(({ answer: _, ...tool }) => tool) };
-}
-
-/** A tool for the adapters to agent frameworks. */
-export interface AdapterTool extends ToolsetTool {
-  /**
-   * Like `call`, but a small read is answered without a promise, and its errors are thrown at once.
-   */
-  answer(args: unknown, options: ToolCallOptions): Awaitable<ToolsetAnswer>;
+  return adapterToolset(session, options);
 }
 
 /**
@@ -126,7 +116,7 @@ export function adapterToolset(
   session: Session | (() => Session),
   options: ToolsetOptions,
   names?: ToolNames,
-): { readonly instructions: string; readonly tools: readonly AdapterTool[] } {
+): Toolset {
   checkOptions(options);
   const { rename, virtualRoot } = options;
   const own = DIALECTS[options.dialect ?? 'lookfirst'];
@@ -135,13 +125,12 @@ export function adapterToolset(
   checkNames(named.tools.map(({ name }) => name));
   const dialect = { ...named, names: names ?? renamedNames(named, named.tools) };
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
-  const settingFor = settings(dialect, virtualRoot);
   const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
   // With a function, the roots are not known yet: each call may use another session.
   const roots = virtualRoot === undefined && typeof session !== 'function' ? rootsText(current()) : '';
   return {
     instructions: `${roots} ${dialect.instructions}${paths}`.trimStart(),
-    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot, settingFor })),
+    tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot })),
   };
 }
 
@@ -149,59 +138,10 @@ interface Offer {
   readonly dialect: Dialect;
   readonly current: () => GatedSession;
   readonly virtualRoot: string | undefined;
-  readonly settingFor: (session: GatedSession) => SessionCallContext;
 }
 
-/** The parts of a call that stay the same for a session. */
-interface SessionCallContext {
-  readonly context: RenderContext;
-  /** The translation between the caller's paths and the session's; absent if both are the same. */
-  readonly form: PathForm | undefined;
-}
-
-/**
- * Caches the context of a session: calls mostly use one session, and making the context takes as long as a short read.
- */
-function settings(dialect: Dialect, virtualRoot: string | undefined): Offer['settingFor'] {
-  let last: (SessionCallContext & { readonly session: GatedSession }) | undefined;
-  return (session) => {
-    if (last?.session !== session) {
-      const form = virtualRoot === undefined ? undefined : virtualForm(session, virtualRoot);
-      const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
-      const { wording } = session;
-      const context = renderContext(dialect, { roots, wording, now: () => session.now() });
-      last = { session, context, form };
-    }
-    return last;
-  };
-}
-
-function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer): AdapterTool {
+function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTool {
   const { name, title, description, inputSchema, annotations } = tool;
-  const answer: AdapterTool['answer'] = (args, { signal, onProgress = ignored }) => {
-    signal?.throwIfAborted();
-    const times = new ClientCall();
-    const session = current();
-    const { context, form } = settingFor(session);
-    const names = form === undefined ? undefined : callNames(form);
-    const call = translateCall(tool, args, dialect);
-    if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
-    const meant =
-      names === undefined || virtualRoot === undefined
-        ? call
-        : withPaths(withVirtualGlobs(call, virtualRoot), names.real);
-    const watch = { signal, progress: onProgress, times };
-    const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
-    return andThen(callTool(meant, dialect, performing), (performed) => {
-      const answered = answerFor(performed);
-      // Call `answered` only after the caller has received this answer. A call that arrived before
-      // that time cannot be based on this answer.
-      queueMicrotask(() => {
-        times.answered();
-      });
-      return answered;
-    });
-  };
   return {
     name,
     title,
@@ -210,8 +150,28 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     strictSchema: strictSchema(inputSchema),
     readOnly: annotations.readOnlyHint,
     destructive: annotations.destructiveHint,
-    call: async (args, options = {}) => answer(args, options),
-    answer,
+    call: async (args, { signal, onProgress = ignored } = {}) => {
+      signal?.throwIfAborted();
+      const times = new ClientCall();
+      const session = current();
+      const { wording } = session;
+      const roots = virtualRoot === undefined ? session.roots : [virtualRoot];
+      const context = renderContext(dialect, { roots, wording, now: () => session.now() });
+      const names = virtualRoot === undefined ? undefined : callNames(virtualForm(session, virtualRoot));
+      const call = translateCall(tool, args, dialect);
+      if ('reason' in call) return answerFor(refuseArguments(name, call.reason, context));
+      const meant =
+        names === undefined || virtualRoot === undefined
+          ? call
+          : withPaths(withVirtualGlobs(call, virtualRoot), names.real);
+      const watch = { signal, progress: onProgress, times };
+      const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
+      const answer = answerFor(await callTool(meant, dialect, performing));
+      // Call `answered` only after the caller has received this answer. A call that arrived before
+      // that time cannot be based on this answer.
+      queueMicrotask(() => times.answered());
+      return answer;
+    },
   };
 }
 
@@ -337,30 +297,19 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
 
 /**
  * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
- * adapter marks as an error in the framework's way. An abort is thrown. A small read is answered
- * without a promise: a promise would make the read a tenth slower.
+ * adapter marks as an error in the framework's way. An abort is thrown.
  */
-export function answered(
-  tool: AdapterTool,
+export async function answered(
+  tool: ToolsetTool,
   args: unknown,
   options: ToolCallOptions = {},
-): Awaitable<ToolsetAnswer> {
+): Promise<ToolsetAnswer> {
   try {
-    const answer = tool.answer(args, options);
-    if (!(answer instanceof Promise)) return answer;
-    return answer.catch((error: unknown) => flaggedUnlessAborted(tool, options, error));
+    return await tool.call(args, options);
   } catch (error) {
-    return flaggedUnlessAborted(tool, options, error);
+    if (options.signal?.aborted === true || !(error instanceof Fault)) throw error;
+    return flaggedFault(tool.name, error);
   }
-}
-
-function flaggedUnlessAborted(
-  { name }: AdapterTool,
-  { signal }: ToolCallOptions,
-  error: unknown,
-): ToolsetAnswer {
-  if (signal?.aborted === true || !(error instanceof Fault)) throw error;
-  return flaggedFault(name, error);
 }
 
 /** Converts a Fault to an answer, which tells the model what failed and whether anything changed. */

@@ -4,7 +4,7 @@ import { LIMITS } from '../model/limits.ts';
 import type { ReadOptions } from '../model/session.ts';
 // Registers the loader of the packages for older encodings.
 import '../disk/read.ts';
-import { fittingLines, pageOf, readOutput, textOf } from './file-text.ts';
+import { fileText, fittingLines, pageOf, readOutput } from './file-text.ts';
 
 describe('pageOf', () => {
   it.each<[string, Buffer, [number, number] | 'all', string, Buffer]>([
@@ -15,14 +15,14 @@ describe('pageOf', () => {
     ['windows-1252', Buffer.from('a\nÜber\n', 'latin1'), [2, 2], 'Über', Buffer.from('Über\n', 'latin1')],
   ])('shows a line of %s, and its bytes in a raw page', (_what, bytes, lines, text, raw) => {
     const range = lines === 'all' ? lines : { from: lines[0], to: lines[1] };
-    const file = textOf(bytes)!;
+    const file = fileText(bytes)!;
     expect(pageOf(file, range, 'shown').text()).toBe(text);
     expect(pageOf(file, range, 'shown').clamped).toEqual([]);
     expect(Buffer.from(pageOf(file, range, 'raw').bytes!)).toEqual(raw);
   });
 
   it('cuts long lines and names them', () => {
-    const file = textOf(Buffer.from(`a\n${'x'.repeat(LIMITS.maxLineChars + 1)}\n`))!;
+    const file = fileText(Buffer.from(`a\n${'x'.repeat(LIMITS.maxLineChars + 1)}\n`))!;
     expect(pageOf(file, { from: 1, to: 2 }, 'shown')).toMatchObject({ clamped: [2] });
     expect(pageOf(file, { from: 1, to: 2 }, 'shown').bytes).toBeUndefined();
   });

@@ -19,7 +19,7 @@ import {
 } from '../text/lines.ts';
 import { isSecretPath, masked, secretSpans } from '../text/secrets.ts';
 import { outputId } from './path-names.ts';
-import { type Asked, rangeOf } from './reading.ts';
+import { type PageText, type RequestedLines, rangeOf } from './reading.ts';
 
 /** A file's text in lines. Only the requested lines become strings. */
 export interface FileText {
@@ -32,7 +32,7 @@ export interface FileText {
 }
 
 /** Bytes as text, or undefined if they are not text. */
-export function textOf(bytes: Buffer): FileText | undefined {
+export function fileText(bytes: Buffer): FileText | undefined {
   if (isUtf8(bytes) && !hasNul(bytes)) {
     const body = withoutMark(bytes);
     return { encoding: 'utf-8', bom: body.length < bytes.length, whole: bytes, body };
@@ -78,7 +78,7 @@ export function visibleText(
 export async function readOutput(
   world: World,
   session: string,
-  asked: Asked & { readonly maxAnswerBytes: number },
+  asked: RequestedLines & { readonly maxAnswerBytes: number },
 ): Promise<Outcome<ReadResult>> {
   const { path } = asked;
   const bytes = world.processes.output(outputId(path), session);
@@ -96,12 +96,6 @@ export async function readOutput(
   const [from, to] = totalLines === 0 ? [0, 0] : [range.from, range.to];
   const facts = { totalLines, sizeBytes: bytes.byteLength, complete: false, encoding: 'utf-8' };
   return { ok: true, path, text: text(), clamped, from, to, ...facts };
-}
-
-/** The text part of a read result. */
-export interface PageText extends Pick<ReadResult, 'clamped' | 'bytes'> {
-  /** Decodes the text. A tool that sends `bytes` does not call it: of 1 MB, that saves 40 % of a read. */
-  readonly text: () => string;
 }
 
 const NONE: readonly number[] = [];

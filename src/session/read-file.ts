@@ -17,7 +17,7 @@ import { countLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { absenceOf, type Found } from '../workspace/workspace.ts';
-import { type FileText, fittingLines, pageOf, readOutput, textOf, visibleText } from './file-text.ts';
+import { type FileText, fileText, fittingLines, pageOf, readOutput, visibleText } from './file-text.ts';
 import { readHuge } from './read-huge.ts';
 import {
   notAFile,
@@ -88,7 +88,7 @@ function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | 
   if ('problem' in snapshot) return unreadableRefusal(path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   const media = sniffMedia(snapshot.bytes, path);
-  const file = media === undefined ? textOf(snapshot.bytes) : undefined;
+  const file = media === undefined ? fileText(snapshot.bytes) : undefined;
   return file === undefined ? describe(reading, snapshot, media) : showLines(reading, snapshot, file);
 }
 

@@ -13,10 +13,10 @@ import { decodeText, decodeUtf16, hasNul, hasUtf16Mark } from '../text/decode.ts
 import { clampLine, splitLines, withoutEnding } from '../text/lines.ts';
 import { mayHoldEncodedLine, mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import type { PageText } from './file-text.ts';
 import {
   type OpenRead,
   type PageEnd,
+  type PageText,
   pastTheEnd,
   rangeOf,
   type Shown,

@@ -12,7 +12,6 @@ import type { Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Refusal, type RefusalOf } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
-import type { PageText } from './file-text.ts';
 
 /**
  * For each huge file, the position after the last page that was shown. The next page then need not
@@ -26,13 +25,13 @@ export interface PageEnd {
 }
 
 /** The path and the lines that a read asks for. */
-export interface Asked {
+export interface RequestedLines {
   readonly path: string;
   readonly options: Omit<ReadOptions, keyof ReadControls>;
 }
 
 /** The request of a read. */
-export interface ReadRequest extends Asked {
+export interface ReadRequest extends RequestedLines {
   readonly watching: ReadControls;
   /**
    * `disk`: the file is always read. `memory`: it is not read again while its size and times prove
@@ -61,6 +60,12 @@ export type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
   readonly times?: ClientCall | undefined;
 };
 
+/** The text part of a read result. */
+export interface PageText extends Pick<ReadResult, 'clamped' | 'bytes'> {
+  /** Decodes the text. A tool that sends `bytes` does not call it: of 1 MB, that saves 40 % of a read. */
+  readonly text: () => string;
+}
+
 /** The result of a read before it is recorded. */
 export interface Shown {
   readonly result: Omit<ReadResult, 'path' | 'text' | 'complete' | 'revision'> & PageText;
@@ -68,7 +73,10 @@ export interface Shown {
 }
 
 /** The requested lines, or a refusal. `totalLines` is undefined for a huge file with uncounted lines. */
-export function rangeOf({ path, options }: Asked, totalLines: number | undefined): LineRange | Refusal {
+export function rangeOf(
+  { path, options }: RequestedLines,
+  totalLines: number | undefined,
+): LineRange | Refusal {
   const wrong = (reason: string): Refusal => invalidArgument('read', path, reason);
   const { last, offset = 1, limit = LIMITS.maxReadLines } = options;
   if (last !== undefined && (options.offset !== undefined || options.limit !== undefined))

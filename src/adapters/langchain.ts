@@ -195,7 +195,7 @@ export class LookfirstBackend {
     const lines = Math.min(limit, MAX_LINES);
     const maxAnswerBytes = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * lines;
     const page = { offset: offset + 1, limit: lines, maxAnswerBytes };
-    const outcome = await session.readNow(names.real(path), page, { times });
+    const outcome = await session.readForTool(names.real(path), page, { times });
     if (!outcome.ok) return { error: this.#explain(outcome.refusal, names) };
     times.answered();
     const { text, from, to, totalLines, media } = outcome;

@@ -331,24 +331,17 @@ function isOfTheState(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STORE_FAILED';
 }
 
+const DIALECTS: Readonly<Record<DialectName, () => Promise<Dialect>>> = {
+  lookfirst: async () => (await import('../dialect/lookfirst/dialect.ts')).LOOKFIRST,
+  sandbox: async () => (await import('../dialect/sandbox.ts')).SANDBOX,
+  lace: async () => (await import('../dialect/lace.ts')).LACE,
+  filesystem: async () => (await import('../dialect/filesystem/dialect.ts')).FILESYSTEM,
+  'apply-patch': async () => (await import('../dialect/apply-patch.ts')).APPLY_PATCH,
+  'text-editor': async () => (await import('../dialect/text-editor.ts')).TEXT_EDITOR,
+  anthropic: async () => (await import('../dialect/anthropic.ts')).ANTHROPIC,
+};
+
 /** Loads one dialect (a set of tool names and forms) and none of the others. */
-export async function loadDialect(name: DialectName): Promise<Dialect> {
-  switch (name) {
-    case 'lookfirst':
-      return (await import('../dialect/lookfirst/dialect.ts')).LOOKFIRST;
-    case 'sandbox':
-      return (await import('../dialect/sandbox.ts')).SANDBOX;
-    case 'lace':
-      return (await import('../dialect/lace.ts')).LACE;
-    case 'filesystem':
-      return (await import('../dialect/filesystem/dialect.ts')).FILESYSTEM;
-    case 'apply-patch':
-      return (await import('../dialect/apply-patch.ts')).APPLY_PATCH;
-    case 'text-editor':
-      return (await import('../dialect/text-editor.ts')).TEXT_EDITOR;
-    case 'anthropic':
-      return (await import('../dialect/anthropic.ts')).ANTHROPIC;
-    default:
-      return name satisfies never;
-  }
+export function loadDialect(name: DialectName): Promise<Dialect> {
+  return DIALECTS[name]();
 }

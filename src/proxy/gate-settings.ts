@@ -4,21 +4,10 @@ import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
 import type { HostSession } from '../model/host-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
-import { COMPACTED_METHOD } from '../tools/session-choice.ts';
 import { Catalogue } from './catalogue.ts';
 import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
 import type { UpstreamChoice } from './upstream.ts';
 import { isRemote, type UpstreamLocation } from './upstream-paths.ts';
-
-/** Methods whose requests and answers the gate reads. */
-export const JUDGED_METHODS: readonly string[] = [
-  'tools/call',
-  'tools/list',
-  'initialize',
-  'server/discover',
-  'resources/read',
-  COMPACTED_METHOD,
-];
 
 /** The session of a request, by its `_meta` and by the id of the client's HTTP session. */
 type SessionChooser = (meta: JsonRecord, httpSession?: string) => HostSession | Promise<HostSession>;

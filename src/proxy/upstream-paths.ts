@@ -14,11 +14,6 @@ export interface UpstreamLocation {
   readonly remote: boolean;
 }
 
-/** True for an absolute path without `..`, which means the same to every server. */
-export function isPlain(path: string): boolean {
-  return isAbsolute(path) && !climbs(path);
-}
-
 /**
  * The path to forward, so that the upstream opens the file that we judged: absolute and without
  * `..`, because servers start relative paths in different folders, some follow links before they
@@ -30,7 +25,8 @@ export function forwardedPath(
   table: ServerTable,
   { root, cwd, remote }: UpstreamLocation,
 ): string {
-  if (isPlain(path) || remote || table.onlyRelative === true) return path;
+  const isPlain = isAbsolute(path) && !climbs(path);
+  if (isPlain || remote || table.onlyRelative === true) return path;
   const placed = upstreamPath(path, { ...table, cwd });
   return isAbsolute(placed) ? normalize(placed) : join(root, placed);
 }

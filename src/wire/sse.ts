@@ -151,18 +151,11 @@ export function openStream(response: ServerResponse, headers: Readonly<Record<st
   response.flushHeaders();
 }
 
-/** Writes one event. `data` must be one line. */
-export function writeEvent(response: ServerResponse, { id, type, data }: ServerEvent): void {
+/** Writes a message as an event. `data` must be one line. */
+export function writeMessage(response: ServerResponse, data: Buffer): void {
   response.cork();
-  if (id !== undefined) response.write(`id: ${id}\n`);
-  if (type !== '') response.write(`event: ${type}\n`);
-  response.write('data: ');
+  response.write('event: message\ndata: ');
   response.write(data);
   response.write('\n\n');
   response.uncork();
-}
-
-/** Writes a message as an event without an id. */
-export function writeMessage(response: ServerResponse, data: Buffer): void {
-  writeEvent(response, { id: undefined, type: 'message', data });
 }

@@ -63,7 +63,7 @@ export class ClientEndpoint implements Endpoint {
   #postModern(posted: Posted, { req }: FrontRequest, res: ServerResponse): void {
     const { id, method } = posted.message;
     const asks = id !== undefined && typeof method === 'string';
-    const problem = asks ? this.#modern.problemWith(posted.message, req.headers) : undefined;
+    const problem = asks ? this.#modern.check.problemWith(posted.message, req.headers) : undefined;
     if (problem === undefined) this.#modern.post(posted, res);
     else rejectRequest(res, { status: 400, id, ...problem });
   }

@@ -43,17 +43,12 @@ interface Problem {
 export class ModernClients {
   readonly #open: () => Link;
   readonly #posts = new Map<number, OpenPost>();
-  readonly #check = new ModernCheck();
+  readonly check: ModernCheck = new ModernCheck();
   #link: Link | undefined;
   #next = 1;
 
   constructor(open: (toClient: ToClient) => Link) {
     this.#open = () => open((line) => this.#route(line));
-  }
-
-  /** The reason not to forward a request; undefined if there is none. */
-  problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
-    return this.#check.problemWith(message, headers);
   }
 
   post({ line, message, arrivedAt }: Posted, response: ServerResponse): void {
@@ -108,7 +103,7 @@ export class ModernClients {
       return true;
     }
     this.#posts.delete(ours ?? 0);
-    this.#check.learn(message['result']);
+    this.check.learn(message['result']);
     post.reply.finish(text);
     return true;
   }

@@ -169,7 +169,7 @@ const LINES = { from: 'start_line', to: 'end_line', firstLine: 0 } as const;
  * The server Serena, which edits symbols and lines of one project. Only its language server knows what the symbol
  * tools replace.
  */
-export const SERENA: ServerTable = {
+const SERENA: ServerTable = {
   id: 'serena',
   serverNames: ['serena', 'fastmcp-serena'],
   signature: ['find_symbol', 'replace_symbol_body', 'get_symbols_overview'],

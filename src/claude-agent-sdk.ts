@@ -43,7 +43,7 @@ export function lookfirstHooks(
       declaredEvent,
       onFailure: 'deny',
     } as const;
-    const { stdout, stderr, exitCode } = await answerHook(call, async (_host, event): Promise<HookReply> => {
+    const { stdout, stderr, exitCode } = await answerHook(call, async (event): Promise<HookReply> => {
       // Do not close the session at the end of the conversation: the program that opened it closes
       // it.
       const kind = event.kind === 'end' ? 'turn-end' : event.kind;

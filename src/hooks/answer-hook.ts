@@ -20,7 +20,7 @@ export interface HookCall {
 }
 
 /** Judges one event. Throws a Fault if it cannot. */
-type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
+type Respond = (event: HookEvent) => Promise<HookReply>;
 
 /**
  * Names of the events that hosts send before a tool call. Only the answer to such an event can deny
@@ -47,7 +47,7 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
   if (event.kind === 'malformed')
     return failed(call, event.reason, event.isUnknownEvent ? undefined : eventName);
   try {
-    const reply = bounded(await respond(host, event));
+    const reply = bounded(await respond(event));
     return host.answer(reply, { eventName, kind: event.kind });
   } catch (error) {
     const isHarmless = event.kind === 'before' && !changesFiles(host.name, event.tool);

@@ -12,8 +12,7 @@ import type { HookAnswer, Host } from './event.ts';
 import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
-import type { Asked } from './resident/ask-resident.ts';
-import type { ResidentCall } from './resident/resident.ts';
+import type { Asked, ResidentCall } from './resident/ask-resident.ts';
 
 interface HookProcess extends ConfigSources {
   readonly args: readonly string[];
@@ -42,34 +41,33 @@ export async function runHook(process: HookProcess): Promise<number> {
   if (values instanceof UsageError) return end(process, misused(values.message));
   if (values.resident === true) return reside(process);
   if (values.client === undefined) return end(process, misused(`name the client: ${HOST_NAMES.join(', ')}`));
-  const host = HOOK_HOSTS[values.client];
-  const settings = settingsOf(process, values, host);
-  const call = {
-    host,
-    text: await process.stdin(),
-    ...(values.event === undefined ? {} : { declaredEvent: values.event }),
-    onFailure: values.failOpen === true ? 'pass' : 'deny',
-  } as const;
+  const call = await callOf(process, values, HOOK_HOSTS[values.client]);
   const isShared = isDefaultState(process, values);
-  if (isShared && isForResident(process, settings)) {
-    const answer = await askCurrentResident(process, call, settings);
+  if (isShared && isForResident(process, call.settings)) {
+    const answer = await withPlace(process, async (place) => {
+      const { askResident } = await import('./resident/ask-resident.ts');
+      return askResident(place, { client: call.host.name, text: call.text, headers: headersOf(call) });
+    });
     if (answer !== undefined) return end(process, answer);
   }
   try {
-    return await end(process, await answerHere(process, call, settings));
+    return await end(process, await answerHere(process, call));
   } finally {
     if (isShared) await startResident(process);
   }
 }
 
+/** A hook call with the settings of its process. */
+type ReceivedCall = HookCall & { readonly settings: HookSettings };
+
 /** Answers the call in this process, without the resident process. */
-function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
-  return answerHook(call, async (_host, event) => {
+function answerHere(process: HookProcess, call: ReceivedCall): Promise<HookAnswer> {
+  return answerHook(call, async (event) => {
     // Load this module only here, because the resident process answers most calls. An error while
     // loading it denies the call.
     const { HookDoor } = await import('./hook-door.ts');
-    const door = new HookDoor(process, settings.state);
-    return thenClose(door, () => door.respond(settings, event), process.tell);
+    const door = new HookDoor(process, call.settings.state);
+    return thenClose(door, () => door.respond(call.settings, event), process.tell);
   });
 }
 
@@ -104,18 +102,56 @@ function valuesOf(args: readonly string[]): HookValues | UsageError {
   }
 }
 
-function settingsOf({ env, cwd }: ConfigSources, values: HookValues, host: Host): HookSettings {
+async function callOf(process: HookProcess, values: HookValues, host: Host): Promise<ReceivedCall> {
+  const { env, cwd } = process;
+  const { store, policy, preset, event: declaredEvent } = values;
   const session = values.session || env['LOOKFIRST_SESSION'] || undefined;
   const shellPrefix = env[SHELL_PREFIX_VARIABLE] || undefined;
   const project = host.projectVariable === undefined ? undefined : env[host.projectVariable] || undefined;
+  const roots = values.root ?? [];
+  const state = defined({ store, policy, preset });
   return {
     host,
-    cwd,
-    roots: values.root ?? [],
-    ...defined({ session, project, shellPrefix }),
-    state: {
-      ...defined({ store: values.store, policy: values.policy, preset: values.preset }),
-    },
+    text: await process.stdin(),
+    ...defined({ declaredEvent }),
+    onFailure: values.failOpen === true ? 'pass' : 'deny',
+    settings: { host, cwd, roots, ...defined({ session, project, shellPrefix }), state },
+  };
+}
+
+/** The headers in which the hook script, or `headersOf`, sends a call to the resident process. */
+const HEADERS = {
+  event: 'x-lookfirst-event',
+  failure: 'x-lookfirst-failure',
+  cwd: 'x-lookfirst-cwd',
+  shell: 'x-lookfirst-shell',
+  project: 'x-lookfirst-project',
+} as const;
+
+function headersOf({ declaredEvent, onFailure, settings }: ReceivedCall): ResidentCall['headers'] {
+  return {
+    [HEADERS.event]: declaredEvent,
+    [HEADERS.failure]: onFailure,
+    [HEADERS.cwd]: settings.cwd,
+    [HEADERS.shell]: settings.shellPrefix,
+    [HEADERS.project]: settings.project,
+  };
+}
+
+/** The call that a resident process has received. Empty headers count as missing. */
+function receivedCall(host: Host, { text, headers }: ResidentCall): ReceivedCall {
+  const given = (name: keyof typeof HEADERS): string | undefined => headers[HEADERS[name]] || undefined;
+  const declaredEvent = given('event');
+  const shellPrefix = given('shell');
+  // Ignore a project folder for a client without a project variable: hook scripts of earlier
+  // versions sent the folder of another client.
+  const project = host.projectVariable === undefined ? undefined : given('project');
+  return {
+    host,
+    text,
+    ...defined({ declaredEvent }),
+    onFailure: given('failure') === 'pass' ? 'pass' : 'deny',
+    settings: { host, cwd: given('cwd') ?? '/', roots: [], ...defined({ project, shellPrefix }), state: {} },
   };
 }
 
@@ -166,23 +202,6 @@ function isForResident({ env, platform }: HookProcess, { roots, session }: HookS
     session === undefined &&
     OWN_VARIABLES.every((name) => !env[name])
   );
-}
-
-/** Sends the call to the resident process of this program. Undefined without an answer. */
-async function askCurrentResident(
-  around: HookProcess,
-  { host, text, declaredEvent, onFailure }: HookCall,
-  { cwd, project, shellPrefix }: HookSettings,
-): Promise<HookAnswer | undefined> {
-  const { askResident } = await import('./resident/ask-resident.ts');
-  const headers = {
-    'x-lookfirst-event': declaredEvent,
-    'x-lookfirst-failure': onFailure,
-    'x-lookfirst-cwd': cwd,
-    'x-lookfirst-shell': shellPrefix,
-    'x-lookfirst-project': project,
-  };
-  return withPlace(around, (place) => askResident(place, { client: host.name, text, headers }));
 }
 
 /**
@@ -244,26 +263,11 @@ async function reside(around: HookProcess): Promise<number> {
   return 0;
 }
 
-async function answerResident(door: HookDoor, { client, text, headers }: ResidentCall): Promise<HookAnswer> {
-  const name = HOST_NAMES.find((each) => each === client);
-  if (name === undefined) return misused(`unknown client '${client}'`);
-  const host = HOOK_HOSTS[name];
-  const declaredEvent = headers['x-lookfirst-event'];
-  const project = headers['x-lookfirst-project'];
-  const shellPrefix = headers['x-lookfirst-shell'];
-  const settings: HookSettings = {
-    host,
-    cwd: headers['x-lookfirst-cwd'] ?? '/',
-    roots: [],
-    // Ignore a project folder for a client without a project variable: hook scripts of earlier
-    // versions sent the folder of another client.
-    ...(project && host.projectVariable !== undefined ? { project } : {}),
-    ...(shellPrefix ? { shellPrefix } : {}),
-    state: {},
-  };
-  const onFailure = headers['x-lookfirst-failure'] === 'pass' ? 'pass' : 'deny';
-  const call = { host, text, ...(declaredEvent ? { declaredEvent } : {}), onFailure } as const;
-  return answerHook(call, (_host, event) => door.respond(settings, event));
+async function answerResident(door: HookDoor, received: ResidentCall): Promise<HookAnswer> {
+  const name = HOST_NAMES.find((each) => each === received.client);
+  if (name === undefined) return misused(`unknown client '${received.client}'`);
+  const call = receivedCall(HOOK_HOSTS[name], received);
+  return answerHook(call, (event) => door.respond(call.settings, event));
 }
 
 function milliseconds(text: string | undefined): number | undefined {

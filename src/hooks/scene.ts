@@ -48,18 +48,22 @@ const MAX_FOLLOWED = 3;
 /** Number of a session's newest notices to keep, so that each call gets a notice only once. */
 const MAX_TOLD = 50;
 
+interface TurnFacts {
+  turn?: string;
+  /** The host's turn id that also means the running turn. */
+  continuedAs?: string;
+  /** The number of calls that have read the transcript. */
+  followed: number;
+  told: readonly string[];
+}
+
 /** Facts about the running turn of each session, kept while the process runs. */
 export class TurnNotes {
-  readonly #begun = new WeakMap<GatedSession, string>();
-  readonly #followed = new WeakMap<GatedSession, number>();
-  readonly #continued = new WeakMap<GatedSession, string>();
-  readonly #told = new WeakMap<GatedSession, readonly string[]>();
+  readonly #facts = new WeakMap<GatedSession, TurnFacts>();
 
   begin(session: GatedSession, turn: string): void {
-    if (this.#begun.get(session) === turn) return;
-    this.#begun.set(session, turn);
-    this.#followed.delete(session);
-    this.#told.delete(session);
+    const facts = this.#of(session);
+    if (facts.turn !== turn) Object.assign(facts, { turn, followed: 0, told: [] });
   }
 
   /**
@@ -68,27 +72,32 @@ export class TurnNotes {
    */
   untold(session: GatedSession, call: string | undefined, texts: readonly string[]): readonly string[] {
     if (call === undefined) return texts;
-    const told = this.#told.get(session) ?? [];
-    const untold = texts.filter((text) => !told.includes(`${call} ${text}`));
-    this.#told.set(session, [...told, ...untold.map((text) => `${call} ${text}`)].slice(-MAX_TOLD));
+    const facts = this.#of(session);
+    const untold = texts.filter((text) => !facts.told.includes(`${call} ${text}`));
+    facts.told = [...facts.told, ...untold.map((text) => `${call} ${text}`)].slice(-MAX_TOLD);
     return untold;
   }
 
   /** Counts a call that wants to read the transcript. False if enough calls of this turn have read it. */
   mayFollow(session: GatedSession): boolean {
-    const calls = this.#followed.get(session) ?? 0;
-    if (calls >= MAX_FOLLOWED) return false;
-    this.#followed.set(session, calls + 1);
-    return true;
+    const facts = this.#of(session);
+    facts.followed += 1;
+    return facts.followed <= MAX_FOLLOWED;
   }
 
   /** Records that the host's turn id `turn` also means the running turn. */
   continueAs(session: GatedSession, turn: string): void {
-    this.#continued.set(session, turn);
+    this.#of(session).continuedAs = turn;
   }
 
   continuesAs(session: GatedSession, turn: string): boolean {
-    return this.#continued.get(session) === turn;
+    return this.#of(session).continuedAs === turn;
+  }
+
+  #of(session: GatedSession): TurnFacts {
+    const facts = this.#facts.get(session) ?? { followed: 0, told: [] };
+    this.#facts.set(session, facts);
+    return facts;
   }
 }
 

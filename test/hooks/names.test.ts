@@ -149,7 +149,7 @@ function answer(name: HostName, payload: object, declaredEvent?: string): Promis
   const settings = { host, cwd: places.root, roots: [], state: {} };
   const text = JSON.stringify({ session_id: 's', cwd: places.root, tool_use_id: 'c', ...payload });
   const call = { host, text, onFailure: 'deny', ...(declaredEvent ? { declaredEvent } : {}) } as const;
-  return answerHook(call, (_, event) => door.respond(settings, event)).finally(() => door.close());
+  return answerHook(call, (event) => door.respond(settings, event)).finally(() => door.close());
 }
 
 describe('a workspace of several folders', () => {
@@ -173,7 +173,7 @@ describe('a workspace of several folders', () => {
     };
     const settings = { host, cwd: places.root, roots: [], project: project(), state: {} };
     const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
-    const { stdout } = await answerHook(call, (_host, event) => door.respond(settings, event));
+    const { stdout } = await answerHook(call, (event) => door.respond(settings, event));
     await door.close();
     expect((JSON.parse(stdout || '{}') as { permission?: string }).permission).toBe(permission);
   });

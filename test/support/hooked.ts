@@ -39,7 +39,7 @@ export class Hooked {
     const host = HOOK_HOSTS.generic;
     const settings = { host, cwd: this.places.root, roots: [], state: {} };
     const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
-    const answer = await answerHook(call, (_host, neutral) => this.#door.respond(settings, neutral));
+    const answer = await answerHook(call, (neutral) => this.#door.respond(settings, neutral));
     if (answer.stdout === '') throw new Error(answer.stderr);
     return JSON.parse(answer.stdout) as Answer;
   }

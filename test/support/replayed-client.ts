@@ -329,7 +329,7 @@ export class ReplayedClient {
     const host = HOOK_HOSTS[this.#client];
     const settings = { host, cwd: this.#places.root, roots: [], state: {} };
     const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
-    const answer = await answerHook(call, (_host, event) => this.#door.respond(settings, event));
+    const answer = await answerHook(call, (event) => this.#door.respond(settings, event));
     if (answer.stderr !== '') throw new Error(answer.stderr);
     return { denied: /"deny"/.test(answer.stdout), text: answer.stdout };
   }

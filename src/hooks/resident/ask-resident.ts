@@ -18,8 +18,8 @@ export interface Asked extends ResidentPlace {
   readonly cwd: string;
 }
 
-/** A hook call for the resident process. */
-interface Question {
+/** A hook call for the resident process. In the process itself, its fields are not checked yet. */
+export interface ResidentCall {
   /** The name of the client that made the hook call, as in `lookfirst hook NAME`. */
   readonly client: string;
   /** The text that the client wrote to stdin. */
@@ -41,16 +41,10 @@ const PROBE_MS = 2_000;
  */
 export async function askResident(
   asked: Asked,
-  { client, text, headers }: Question,
+  { client, text, headers }: ResidentCall,
 ): Promise<HookAnswer | undefined> {
-  const answer = await inFolder(asked, () =>
-    send(asked.pointer, {
-      path: `/${client}`,
-      headers: { ...headers, 'x-lookfirst-program': realProgram(asked.program) },
-      body: Buffer.from(text),
-      timeoutMs: ANSWER_MS,
-    }),
-  );
+  const sent = { ...headers, 'x-lookfirst-program': realProgram(asked.program) };
+  const answer = await inFolder(asked, () => send(asked.pointer, { client, text, headers: sent }));
   if (answer?.status === 200) return { ...SILENT, stdout: answer.text };
   return answer?.status === 422 ? denialIn(answer.text) : undefined;
 }
@@ -78,8 +72,7 @@ export async function isResidentAlive(asked: Asked): Promise<boolean> {
  */
 export async function isAliveHere(pointer: string, program: string): Promise<boolean> {
   const headers = { 'x-lookfirst-program': program };
-  const answer = await send(pointer, { path: '/', headers, timeoutMs: PROBE_MS });
-  return answer?.status === 200;
+  return (await send(pointer, { headers }))?.status === 200;
 }
 
 /** If a resident process has not answered for this long after its start, the start has failed. */
@@ -153,27 +146,20 @@ async function inFolder<T>({ folder, uid, cwd }: Asked, work: () => Promise<T>):
   }
 }
 
-interface Message {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Without a body the message is a GET. */
-  readonly body?: Buffer;
-  readonly timeoutMs: number;
-}
-
 /**
- * Sends a message and returns the whole answer. Undefined if no answer came in time, or if the
- * request failed.
+ * Sends a call, or without a client only the headers, and returns the whole answer. Undefined if no
+ * answer came in time, or if the request failed.
  */
 function send(
   pointer: string,
-  { path, headers, body, timeoutMs }: Message,
+  { client, text, headers }: Partial<ResidentCall> & Pick<ResidentCall, 'headers'>,
 ): Promise<{ readonly status: number; readonly text: string } | undefined> {
   return new Promise((resolve) => {
     const nothing = (): void => resolve(undefined);
     try {
-      const signal = AbortSignal.timeout(timeoutMs);
-      const method = body === undefined ? 'GET' : 'POST';
+      const signal = AbortSignal.timeout(client === undefined ? PROBE_MS : ANSWER_MS);
+      const method = client === undefined ? 'GET' : 'POST';
+      const path = `/${client ?? ''}`;
       const outgoing = request({ socketPath: pointer, path, method, headers: bytesOf(headers), signal });
       outgoing.on('error', nothing);
       outgoing.on('response', (response) => {
@@ -184,7 +170,7 @@ function send(
           resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString('utf8') }),
         );
       });
-      outgoing.end(body);
+      outgoing.end(text);
     } catch {
       // `request` throws if a folder's name contains control characters, which a header cannot
       // carry.
@@ -197,7 +183,7 @@ function send(
  * The headers without undefined values, with one character for each UTF-8 byte, because Node writes
  * each character as one Latin-1 byte.
  */
-function bytesOf(headers: Message['headers']): Record<string, string> {
+function bytesOf(headers: ResidentCall['headers']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Buffer.from(value, 'utf8').toString('latin1')]],

@@ -1,20 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  lstatSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  symlinkSync,
-  unlinkSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, lstatSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/fault.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
-import { endStart, isAliveHere } from './ask-resident.ts';
+import { endStart, isAliveHere, type ResidentCall } from './ask-resident.ts';
 
 interface ResidentOptions {
   readonly place: ResidentPlace;
@@ -29,18 +23,14 @@ interface ResidentOptions {
   answer(call: ResidentCall): Promise<HookAnswer>;
 }
 
-/** A hook call as received from the socket. Its fields are not checked yet. */
-export interface ResidentCall {
-  readonly client: string;
-  readonly text: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-}
-
 /**
  * Maximum size of a call, so that the resident does not run out of memory. The caller answers
  * larger calls itself.
  */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** A resident that ends waits this long between two checks whether its last calls are answered. */
+const DRAIN_MS = 20;
 
 /**
  * Answers hook calls over a Unix socket. Ends when no call has come for `idleMs`, when another
@@ -54,11 +44,14 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   process.chdir(place.folder);
   const version = versionOf(program);
   const socket = `r-${process.pid}-${randomBytes(4).toString('hex')}.sock`;
-  const calls = new Calls();
-  const server = createServer((incoming, outgoing) => {
-    void calls.during(() => serve(options, incoming, outgoing));
+  const calls: Calls = { underWay: 0, lastMs: Date.now() };
+  const server = createServer(async (incoming, outgoing) => {
+    calls.underWay += 1;
+    await serve(options, incoming, outgoing);
+    calls.underWay -= 1;
+    calls.lastMs = Date.now();
   });
-  await listen(server, socket);
+  await once(server.listen(socket), 'listening');
   chmodSync(socket, 0o600);
   if (await isAliveHere(place.pointer, program)) {
     await close(server, socket);
@@ -70,39 +63,15 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   await removeDeadSockets();
   await untilOver(options, { calls, socket, version });
   retract(place.pointer, socket);
-  await calls.drained();
+  while (calls.underWay > 0) await setTimeout(DRAIN_MS);
   await close(server, socket);
   return 'ended';
 }
 
-/** Counts running calls and stores when the last one began or ended. */
-class Calls {
-  #underWay = 0;
-  lastMs: number = Date.now();
-  #whenDrained: (() => void) | undefined;
-
-  get idle(): boolean {
-    return this.#underWay === 0;
-  }
-
-  async during(work: () => Promise<void>): Promise<void> {
-    this.#underWay += 1;
-    this.lastMs = Date.now();
-    try {
-      await work();
-    } finally {
-      this.#underWay -= 1;
-      this.lastMs = Date.now();
-      if (this.idle) this.#whenDrained?.();
-    }
-  }
-
-  async drained(): Promise<void> {
-    if (this.idle) return;
-    await new Promise<void>((resolve) => {
-      this.#whenDrained = resolve;
-    });
-  }
+/** The number of calls that are being answered, and when the last answer was given. */
+interface Calls {
+  underWay: number;
+  lastMs: number;
 }
 
 async function serve(
@@ -160,21 +129,12 @@ function headersOf(incoming: IncomingMessage): Record<string, string | undefined
   return headers;
 }
 
-function listen(server: Server, socket: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(socket, () => resolve());
-  });
-}
-
-function close(server: Server, socket: string): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => {
-      removeIfThere(socket);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
+async function close(server: Server, socket: string): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  await closed;
+  rmSync(socket, { force: true });
 }
 
 /** Sockets younger than this are not removed, because their resident may not listen yet. */
@@ -186,7 +146,7 @@ async function removeDeadSockets(): Promise<void> {
   for (const name of readdirSync('.')) {
     const stats = /^r-.*\.sock/.test(name) ? lstatSync(name, { throwIfNoEntry: false }) : undefined;
     if (stats === undefined || stats.mtimeMs > now - MIN_SOCKET_AGE_MS) continue;
-    if (stats.isSymbolicLink() || (await refuses(name))) removeIfThere(name);
+    if (stats.isSymbolicLink() || (await refuses(name))) rmSync(name, { force: true });
   }
 }
 
@@ -209,7 +169,7 @@ function publish(pointer: string, socket: string): void {
 }
 
 function retract(pointer: string, socket: string): void {
-  if (targetOf(pointer) === socket) removeIfThere(pointer);
+  if (targetOf(pointer) === socket) rmSync(pointer, { force: true });
 }
 
 function targetOf(pointer: string): string | undefined {
@@ -220,31 +180,20 @@ function targetOf(pointer: string): string | undefined {
   }
 }
 
-function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-  }
-}
-
 /**
  * Resolves when the resident has been idle for `idleMs`, when another resident has replaced it, or
  * when its program file has changed.
  */
-function untilOver(
+async function untilOver(
   { place, program, idleMs, checkMs }: ResidentOptions,
-  self: { readonly calls: Calls; readonly socket: string; readonly version: string },
+  { calls, socket, version }: { readonly calls: Calls; readonly socket: string; readonly version: string },
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setInterval(() => {
-      const { calls, socket, version } = self;
-      const idle = calls.idle && Date.now() - calls.lastMs >= idleMs;
-      if (!idle && targetOf(place.pointer) === socket && versionOf(program) === version) return;
-      clearInterval(timer);
-      resolve();
-    }, checkMs);
-  });
+  do await setTimeout(checkMs);
+  while (
+    (calls.underWay > 0 || Date.now() - calls.lastMs < idleMs) &&
+    targetOf(place.pointer) === socket &&
+    versionOf(program) === version
+  );
 }
 
 /** A text that changes when an upgrade replaces the program file. */

@@ -52,15 +52,15 @@ async function measured(base, browser) {
       await page.waitForSelector('.row.change');
       first.push(await page.evaluate(() => performance.getEntriesByName('first-picture')[0].startTime));
       clicks.push(
-        await clicked(page, '.row.change', '.detail .diff'),
+        await clicked(page, 'a.row.change', '.detail .diff'),
         await clicked(page, '.row.refusal', '.detail dl'),
       );
       await loadLists(page);
       meanwhile.push(
-        await clicked(page, '.row.change', '.detail .diff'),
+        await clicked(page, 'a.row.change', '.detail .diff'),
         await clicked(page, '.row.refusal', '.detail dl'),
       );
-      filters.push(await clicked(page, '.kinds button:nth-child(2)', '.feed .row.refusal:first-child'));
+      filters.push(await clicked(page, '.kinds button:nth-child(2)', '.feed:not(:has(.row.read)) .row.refusal'));
       for (let i = 0; i < 20; i += 1) {
         await page.evaluate(() => document.querySelector('.feed').scrollBy(0, 1e6));
         await page.waitForTimeout(20);
@@ -96,7 +96,7 @@ function loadLists(page) {
   return page.evaluate(() => {
     const headers = { authorization: `Bearer ${sessionStorage.getItem('token')}` };
     // At most one request for each list at a time: a browser opens only six connections to a server, and a click needs one.
-    for (const list of ['turns', 'files', 'numbers'])
+    for (const list of ['turns', 'files', 'saves'])
       void (async () => {
         for (let round = 0; round < 5; round += 1)
           await fetch(`/api/${list}`, { headers }).then((answer) => answer.text());

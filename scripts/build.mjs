@@ -401,7 +401,14 @@ async function bundlePage(page) {
     tsconfig: 'src/viewer/page/tsconfig.json',
     checks: { bundlerTimings: false },
   });
-  await script.write({ file: `${page}/app.js`, format: 'iife', minify: true });
+  // The highlighter is a chunk of its own, which the page loads when it shows a diff.
+  await script.write({
+    dir: page,
+    format: 'esm',
+    minify: true,
+    entryFileNames: 'app.js',
+    chunkFileNames: '[name].js',
+  });
   await script.close();
   for (const name of ['index.html', 'icon.svg']) copyFileSync(`src/viewer/page/${name}`, `${page}/${name}`);
   // Remove comments and indentation, which only the sources need.

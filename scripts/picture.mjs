@@ -58,7 +58,7 @@ async function take(url, colorScheme) {
   }, '~/shop');
   await save(`docs/viewer-file-${colorScheme}.webp`);
   await page.click('nav >> text=Activity');
-  await page.click('.row.change:has(.session:text-is("reviewer"))');
+  await page.click('.row.change:has(.who:text-is("reviewer"))');
   await page.waitForSelector('.detail .diff');
   await save(`docs/viewer-${colorScheme}.webp`);
   await context.close();

@@ -68,6 +68,8 @@ export type RunViewer = (plan: {
   readonly openWorkspace: (roots: readonly string[]) => Promise<Sessions>;
   readonly readOnly: string | undefined;
   readonly port: number;
+  /** Plays the demo's scenes in folders of their own, which `close` removes. */
+  readonly demo: () => Promise<{ readonly workspace: string; readonly state: string; close(): void }>;
   readonly log: (line: string) => void;
   readonly listening: (address: { readonly url: string; once(): string }) => void;
 }) => Promise<void>;

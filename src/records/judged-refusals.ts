@@ -6,8 +6,6 @@ import { losesChange } from '../text/lost-change.ts';
 import { absolutePathOf } from './entry-words.ts';
 import { findBytes } from './net-effects.ts';
 import type { Records } from './records.ts';
-import { feedRow } from './view/feed.ts';
-import type { Numbers } from './view/view-data.ts';
 
 /** A refusal that was only recorded, because the policy has `mode: observe`. The call went through. */
 export interface ObservedRefusal {
@@ -131,38 +129,9 @@ export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
 }
 
 /**
- * Counts refusals, false alarms, and reads that were unnecessary because a session was shown a
- * diff. `entries`: refusals and changes, in any order.
- */
-export function numbersOf(entries: readonly Entry[]): Numbers {
-  const sorted = [...entries].sort((a, b) => a.seq - b.seq);
-  const refusals = sorted.filter(({ kind }) => kind === 'refusal');
-  const shown = sorted.filter(({ diffBytes }) => diffBytes !== undefined);
-  return {
-    refusals: refusals.length,
-    byCode: counted(refusals.map(({ code }) => code ?? '')).sort((a, b) => b[1] - a[1]),
-    byDay: counted(refusals.map(({ atMs }) => dayOf(atMs))),
-    falseAlarms: alarmsIn(sorted).map(feedRow),
-    saved: {
-      times: shown.length,
-      diffBytes: shown.reduce((sum, { diffBytes = 0 }) => sum + diffBytes, 0),
-      rereadBytes: shown.reduce((sum, entry) => sum + rereadBytes(entry), 0),
-    },
-  };
-}
-
-/** The day as YYYY-MM-DD in the time zone of this machine, in which the viewer also shows times. */
-function dayOf(atMs: number): string {
-  const date = new Date(atMs);
-  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join('-');
-}
-
-/**
  * Returns the refusals that were false alarms, newest first. `entries` must be sorted oldest first.
  */
-function alarmsIn(entries: readonly Entry[]): Entry[] {
+export function falseAlarms(entries: readonly Entry[]): Entry[] {
   const nextChange = new Map<string, Entry>();
   const found: Entry[] = [];
   for (const entry of entries.toReversed()) {
@@ -172,18 +141,4 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
       found.push(entry);
   }
   return found;
-}
-
-/**
- * The size of the files that the session did not have to read again, because it was shown a diff.
- */
-function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
-  if (kind === 'refusal') return sizeBytes ?? 0;
-  return effects.reduce((sum, { before }) => sum + (before.kind === 'file' ? before.fingerprint.size : 0), 0);
-}
-
-function counted(words: readonly string[]): (readonly [string, number])[] {
-  const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts];
 }

@@ -10,11 +10,10 @@ interface PageFile {
 const TYPES = {
   'index.html': 'text/html; charset=utf-8',
   'app.js': 'text/javascript; charset=utf-8',
+  'highlight.js': 'text/javascript; charset=utf-8',
   'app.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 } as const;
-
-export type PageFileName = keyof typeof TYPES;
 
 /**
  * The folders that may contain the page, relative to this file: in the bundled package, or in a
@@ -22,18 +21,15 @@ export type PageFileName = keyof typeof TYPES;
  */
 const FOLDERS = ['../viewer/page/', '../../dist/viewer/page/'];
 
-/** Reads the page's files, which are part of this package. */
-export function pageFiles(): Readonly<Record<PageFileName, PageFile>> {
-  const read = (name: PageFileName): PageFile => ({ type: TYPES[name], bytes: bytesOf(name) });
-  return {
-    'index.html': read('index.html'),
-    'app.js': read('app.js'),
-    'app.css': read('app.css'),
-    'icon.svg': read('icon.svg'),
-  };
+/** Reads the page's files, which are part of this package, by the paths of their addresses. */
+export function pageFiles(): ReadonlyMap<string, PageFile> {
+  const files = Object.entries(TYPES).map(
+    ([name, type]) => [`/${name}`, { type, bytes: bytesOf(name) }] as const,
+  );
+  return new Map([['/', { type: TYPES['index.html'], bytes: bytesOf('index.html') }], ...files]);
 }
 
-function bytesOf(name: PageFileName): Uint8Array {
+function bytesOf(name: string): Uint8Array {
   for (const folder of FOLDERS) {
     // Choose the folder with the bundled script, because all files must come from one folder. The
     // source folder has only the style sheet.

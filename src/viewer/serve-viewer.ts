@@ -1,16 +1,17 @@
 import { type EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { Records, type RecordsPlace } from '../records/records.ts';
 import { Scope } from '../records/scope.ts';
-import type { Sessions } from '../session/sessions.ts';
+import { Sessions } from '../session/sessions.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { carriesToken, listenLocally, mediaType, newToken, readBody } from '../wire/http.ts';
 import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
-import { type PageFileName, pageFiles } from './page-files.ts';
+import { pageFiles } from './page-files.ts';
 
 /** The maximum size of a request body: more than any request of the page needs. */
 const MAX_BODY_BYTES = 64 << 10;
@@ -29,13 +30,6 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 } as const;
-
-const PAGE: Readonly<Record<string, PageFileName>> = {
-  '/': 'index.html',
-  '/app.js': 'app.js',
-  '/app.css': 'app.css',
-  '/icon.svg': 'icon.svg',
-};
 
 /**
  * One-time codes for the viewer's address. Other users of the machine can see the address in the
@@ -80,10 +74,10 @@ function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);
   const files = pageFiles();
   return (req, res) => {
-    const file = PAGE[pathOf(req)];
+    const file = files.get(pathOf(req));
     if (!isFromHere(req)) send(res, { status: 403, body: { error: 'this page is for this machine only' } });
     else if (file !== undefined && (req.method === 'GET' || req.method === 'HEAD')) {
-      res.writeHead(200, { ...HEADERS, 'content-type': files[file].type }).end(files[file].bytes);
+      res.writeHead(200, { ...HEADERS, 'content-type': file.type }).end(file.bytes);
     } else
       answer(api, req, options).then(
         (given) => send(res, given),
@@ -202,7 +196,7 @@ function viewerUrl(port: number, token: string): string {
 }
 
 /** The options of `lookfirst view`, which runs the viewer as its own process. */
-interface OpenViewerOptions {
+interface OpenViewerOptions extends Pick<ApiOptions, 'openWorkspace' | 'readOnly'> {
   readonly place: RecordsPlace;
   /**
    * The page shows each workspace whose root is one of these folders, contains one, or is inside
@@ -210,33 +204,76 @@ interface OpenViewerOptions {
    */
   readonly folders: readonly string[];
   readonly secrets: Policy['secrets'];
-  readonly openWorkspace: ApiOptions['openWorkspace'];
-  readonly readOnly: string | undefined;
   /** The port; 0 means any free port. */
   readonly port: number;
   readonly log: (line: string) => void;
-  /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
-  readonly signals: EventEmitter;
-  /** Called when the page can be opened. `once` creates an address that works once. */
-  readonly listening: (address: { readonly url: string; once(): string }) => void;
 }
 
-/** Serves the viewer until a signal arrives. */
-export async function openViewer(options: OpenViewerOptions): Promise<void> {
-  const { place, folders, secrets, port, log, readOnly, openWorkspace } = options;
+/** Folders in which the demo's scenes were played. `close` removes them. */
+interface Demo {
+  readonly workspace: string;
+  readonly state: string;
+  close(): void;
+}
+
+/** Serves the viewer until a signal arrives. `listening` is called when the page can be opened. */
+export async function openViewer({
+  demo,
+  signals: emitter,
+  listening,
+  ...options
+}: OpenViewerOptions & {
+  readonly demo: () => Promise<Demo>;
+  /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
+  readonly signals: EventEmitter;
+  readonly listening: (server: ViewerServer) => void;
+}): Promise<void> {
+  let shown: Promise<ViewerServer> | undefined;
+  const playDemo = async (): Promise<string> => {
+    shown ??= demo().then((stage) => viewerOfDemo(stage, options));
+    // After a failure, the user can try again.
+    shown.catch(() => {
+      shown = undefined;
+    });
+    return (await shown).url;
+  };
+  const server = await serveRecords(options, playDemo);
+  const signals = new EndSignals(emitter);
+  listening(server);
+  await signals.first;
+  signals.close();
+  await Promise.all([server.close(), shown?.then((other) => other.close())]);
+}
+
+/** Serves what the demo has recorded, on a port of its own. */
+async function viewerOfDemo(stage: Demo, options: OpenViewerOptions): Promise<ViewerServer> {
+  const { workspace, state: home } = stage;
+  const server = await serveRecords({
+    ...options,
+    place: { home, store: `sqlite:${join(home, 'lookfirst.db')}` },
+    folders: [workspace],
+    openWorkspace: (roots) => Sessions.open({ roots, home }),
+    readOnly: undefined,
+    port: 0,
+  });
+  const close = (): Promise<void> => server.close().finally(() => stage.close());
+  return { ...server, close };
+}
+
+async function serveRecords(
+  { place, folders, secrets, ...options }: OpenViewerOptions,
+  playDemo?: () => Promise<string>,
+): Promise<ViewerServer> {
   const records = await Records.openOrCreate(place);
+  const scope = new Scope({ cwd: folders[0] ?? '.', root: folders });
+  const sources = { records, scope, secrets };
+  const common = { ...options, folders, sources, playDemo, who: viewerSession(), token: newToken() };
   try {
-    const scope = new Scope({ cwd: folders[0] ?? '.', root: folders });
-    const sources = { records, scope, secrets };
-    const common = { folders, openWorkspace, readOnly, who: viewerSession(), log };
-    const server = await serveViewer({ ...common, sources, token: newToken(), port });
-    const signals = new EndSignals(options.signals);
-    options.listening(server);
-    await signals.first;
-    signals.close();
-    await server.close();
-  } finally {
+    const server = await serveViewer(common);
+    return { ...server, close: () => server.close().finally(() => records.close()) };
+  } catch (error) {
     await records.close();
+    throw error;
   }
 }
 

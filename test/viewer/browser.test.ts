@@ -1,12 +1,21 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { Sessions } from '../../src/session/sessions.ts';
 import { hasBrowser, inBrowser } from '../support/browser.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { IS_LONG } from '../support/rounds.ts';
+import { scratch } from '../support/tree.ts';
 import { type Viewed, viewed } from '../support/viewed.ts';
+
+const KEPT = {
+  kind: 'file',
+  fingerprint: { sha256: 'a'.repeat(64), size: 4 },
+  mode: 0o644,
+  kept: true,
+} as const;
 
 /** Presses Tab until an element that matches has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
@@ -77,9 +86,9 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await ok(agent.write(`new-${i}.txt`, 'x\n'));
     }
     for (const name of ['one', 'two', 'three'])
-      await page.waitForSelector(`.row.change:has(.session:text-is("${name}"))`, { timeout: 100_000 });
+      await page.waitForSelector(`.row.change:has(.who:text-is("${name}"))`, { timeout: 100_000 });
     expect(await page.locator('.row.read').count()).toBe(3);
-    expect(await page.locator('.chip').count()).toBe(3);
+    expect(await page.locator('.lane').count()).toBe(3);
   });
 
   it('shows which session has seen and written which line', async () => {
@@ -114,7 +123,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     const page = await open((await viewed(t)).url);
     await page.waitForSelector('.row.refusal');
     expect(await page.textContent('.row.refusal .what')).toBe('not read');
-    expect(await page.textContent('.row.run .what')).toBe('3 × overwrite');
+    expect(await page.textContent('.row.run .what')).toBe('3 overwrites of');
     expect(await page.locator('.row.change').count()).toBe(1);
     await page.click('.row.run');
     expect(await page.locator('a.row.change').count()).toBe(3);
@@ -179,11 +188,11 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.click('.row.refusal');
     await page.waitForSelector('.verdict');
     expect(await page.textContent('.verdict')).toBe(
-      'Refusing was right. It would have replaced 30 lines that the session had never seen.',
+      'Refusing was right. It would have removed 30 lines it had never seen.',
     );
     await page.click('nav >> text=Saves');
     await page.waitForSelector('.numbers');
-    expect(await page.textContent('.numbers .wide')).toContain('overwrites of unread text: 1');
+    expect(await page.textContent('.numbers .big')).toBe('1 overwrite refused, 30 lines kept.');
   });
 
   it('undoes a change by click, after a preview', async () => {
@@ -209,18 +218,31 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.waitForSelector('.banner:has-text("Parts of this change")');
   });
 
-  it('shows the conflict if the file changed since, and merges if asked to', async () => {
+  it('says before an undo what stays, and keeps later changes without asking', async () => {
     const t = await scene();
     await t.put('src/a.ts', text({ 3: 'THREE', 20: 'twenty', 35: 'THIRTY-FIVE' }));
+    const later = await t.open({ session: 'later' });
+    await ok(later.read('src/a.ts'));
+    await ok(later.edit('src/a.ts', [{ oldString: 'line 12', newString: 'twelve' }]));
+    const page = await open(t.viewer.url);
+    await page.click('.row.change:has(.who:text-is("coder"))');
+    await page.click('text=Undo this change');
+    await page.waitForSelector('dialog .stays');
+    expect(await page.textContent('dialog .stays')).toBe('1 later edit of this file stays.');
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await expect.poll(() => t.text('src/a.ts')).toBe(text({ 12: 'twelve', 20: 'twenty' }));
+  });
+
+  it('shows the conflict, and changes nothing, if a later change is to the same lines', async () => {
+    const t = await scene();
+    await t.put('src/a.ts', text({ 3: 'drei', 35: 'THIRTY-FIVE' }));
     const page = await open(t.viewer.url);
     await page.click('.row.change');
     await page.click('text=Undo this change');
     await page.waitForSelector('dialog .conflict');
-    expect(await page.textContent('dialog')).toMatch(/STALE[\s\S]*twenty/);
-    expect(t.text('src/a.ts')).toContain('THREE');
-    await page.click('dialog >> text=Keep both');
-    await page.getByRole('button', { name: 'Take back' }).click();
-    await expect.poll(() => t.text('src/a.ts')).toBe(text({ 20: 'twenty' }));
+    expect(await page.textContent('dialog')).toMatch(/STALE[\s\S]*drei/);
+    expect(await page.getByRole('button', { name: 'Take back' }).count()).toBe(0);
+    expect(t.text('src/a.ts')).toContain('drei');
   });
 
   it('shows why an edit was refused, and what changed since the last prompt', async () => {
@@ -278,6 +300,173 @@ describe.skipIf(!hasBrowser)('the page', () => {
     });
   });
 
+  it('puts the added and removed lines on each row, and the day and the prompt above', async () => {
+    let nowMs = Date.now() - 3 * 86_400_000;
+    const t = await desk({ session: 'coder', now: () => nowMs });
+    await t.put('src/a.ts', text());
+    await t.session.beginTurn({ turn: 'p1', prompt: 'Shout in two places' });
+    await ok(t.session.read('src/a.ts'));
+    await ok(t.session.write('src/a.ts', text({ 3: 'THREE', 35: 'THIRTY-FIVE\nand more' })));
+    nowMs += 3 * 86_400_000;
+    for (const [oldString, newString] of [
+      ['line 7', 'seven'],
+      ['line 8\n', ''],
+    ] as const)
+      await ok(t.session.edit('src/a.ts', [{ oldString, newString }]));
+    const page = await open((await viewed(t)).url);
+    await page.waitForSelector('.row.change:has-text("+3 −2")');
+    await page.waitForSelector('.row.run:has-text("2 edits of"):has-text("src/a.ts+1 −2")');
+    const lines = async (): Promise<readonly string[]> =>
+      page.locator('.feed li:not([role]) > *').evaluateAll((all) => all.map((each) => each.className));
+    // The prompt is above the newest entry of its turn, the day above the oldest ones.
+    await expect
+      .poll(lines)
+      .toEqual([
+        'row turn',
+        'row run change',
+        'day dim',
+        'row change',
+        'row read',
+        expect.stringContaining('row session'),
+      ]);
+    expect(await page.textContent('.row.turn')).toContain('Shout in two places');
+    const time = page.locator('a.row.change time');
+    expect(await time.textContent()).toMatch(/^\d\d:\d\d$/);
+    expect(await time.getAttribute('title')).toBe(
+      await page.evaluate(`new Date(${nowMs - 3 * 86_400_000}).toLocaleString()`),
+    );
+    await page.click('.row.turn');
+    await page.waitForSelector('.detail .prompt:has-text("Shout")');
+  });
+
+  it.each([
+    ['desktop', { width: 1440, height: 900 }],
+    ['phone', { width: 390, height: 844 }],
+  ])('draws lanes by the number of entries, with names that filter: %s', async (_, size) => {
+    let nowMs = Date.now() - 7_200_000;
+    const t = await desk({ session: 'first', now: () => nowMs });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    for (let i = 0; i < 4; i += 1) await ok(t.session.write('a.txt', `${i}\n`));
+    nowMs += 7_200_000;
+    const second = await t.open({ session: 'second' });
+    await ok(second.read('a.txt'));
+    const page = await open((await viewed(t)).url);
+    await page.setViewportSize(size);
+    await page.waitForSelector('.mark.change');
+    const places = async (kind: string): Promise<readonly number[]> =>
+      page
+        .locator(`.mark.${kind}`)
+        .evaluateAll((all) =>
+          all.map((each) => Number(/\d+/.exec(each.getAttribute('transform') ?? '')?.[0])),
+        );
+    const changes = await places('change');
+    expect(changes.map((x, i) => x - (changes[i - 1] ?? x))).toEqual([0, 13, 13, 13]);
+    expect(await page.textContent('.pause')).toBe('2 h');
+    for (const name of ['first', 'second'])
+      expect(await page.isVisible(`.lane:text-is("${name}")`)).toBe(true);
+    expect(await page.isVisible('.lanes >> text=refusal')).toBe(true);
+    await page.click('.lane:text-is("second")');
+    await page.waitForSelector('.active:has-text("second")');
+    await expect.poll(() => page.locator('.row.change').count()).toBe(0);
+    await page.click('.lane:text-is("first")');
+    await page.waitForSelector('.row:has(.who:text-is("first"))');
+    await page.locator('.mark.change').last().click();
+    await page.waitForSelector('.detail .diff');
+  });
+
+  it('colours the syntax of a diff, shows it in two columns, and more of the file on demand', async () => {
+    const { viewer } = await scene();
+    const page = await open(viewer.url);
+    const loaded: string[] = [];
+    page.on('request', (request) => loaded.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.waitForSelector('.row.change');
+    expect(loaded).not.toContain('/highlight.js');
+    await page.click('.row.change');
+    await page.waitForSelector('.diff .t-num');
+    expect(loaded).toContain('/highlight.js');
+    expect(await page.locator('.diff tr').count()).toBe(7 + 8);
+    await page.click('text=Show more of the 27 unchanged lines');
+    await expect.poll(() => page.locator('.diff tr').count()).toBe(42);
+    expect(await page.locator('.context').count()).toBe(0);
+    await page.click('text=Split');
+    await expect.poll(() => page.locator('.diff tr').count()).toBe(40);
+    expect(await page.locator('.diff tr:has-text("THREE") td').allTextContents()).toEqual([
+      '3',
+      'removed −line 3',
+      '3',
+      expect.stringContaining('added +THREE'),
+    ]);
+    await page.reload();
+    await page.waitForSelector('.diff.split');
+    // A narrow page has one column, and wraps its lines.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    await page.waitForSelector('.diff:not(.split)');
+    const overflow = await page.locator('.diff').evaluate((node) => node.scrollWidth - node.clientWidth);
+    expect(overflow).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.click('text=Unified');
+  });
+
+  it('shares a change as an HTML file and as Markdown', async () => {
+    const { viewer } = await scene();
+    const page = await open(viewer.url);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.click('.row.change');
+    await page.click('summary:text-is("Share")');
+    const saved = page.waitForEvent('download');
+    await page.click('text=Download as HTML');
+    const download = await saved;
+    expect(download.suggestedFilename()).toMatch(/^lookfirst-\d+\.html$/);
+    const html = readFileSync(await download.path(), 'utf8');
+    expect(html).toContain('<span class="a">+THREE</span>');
+    await page.click('summary:text-is("Share")');
+    await page.click('text=Copy as Markdown');
+    await page.waitForSelector('.told:has-text("Copied")');
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toMatch(/```diff\n[\s\S]*\+THREE/);
+  });
+
+  it('offers a demo if nothing is recorded, and opens what it recorded', async () => {
+    const t = await desk({ session: 'coder' });
+    await ok(t.session.write('demo.txt', 'played\n'));
+    const played = await viewed(t);
+    const empty = scratch();
+    const page = await open((await viewed(empty, { playDemo: async () => played.url })).url, /./);
+    await page.waitForSelector('text=lookfirst init claude-code --hooks');
+    await page.click('text=Play a demo');
+    await page.waitForSelector('.row.change:has-text("demo.txt")');
+    const without = await open((await viewed(empty)).url);
+    await without.waitForSelector('text=lookfirst init claude-code --hooks');
+    expect(await without.locator('text=Play a demo').count()).toBe(0);
+  });
+
+  it('shows commands that destroyed what is kept, in the list, the change and the saves', async () => {
+    const t = await desk({ session: 'coder' });
+    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+    const effects = [
+      { key: join(t.root, 'a.txt'), relative: 'a.txt', before: KEPT, after: { kind: 'absent' } },
+    ] as const;
+    const entry = {
+      kind: 'change',
+      action: 'run',
+      text: 'git clean -fdx',
+      change: 'cdestroyed',
+      atMs: Date.now(),
+    } as const;
+    const more = { session: 'coder', root: t.root, path: 'a.txt', notices: ['destroyed'] } as const;
+    await sessions.world.store.record({ entries: [{ ...entry, ...more, effects }] });
+    await sessions.close();
+    const page = await open((await viewed(t)).url);
+    await page.click('.row.change:has-text("destroyed, kept")');
+    await page.waitForSelector('.detail .tag:has-text("destroyed, kept")');
+    expect(await page.textContent('.detail .banner')).toContain('It is kept: an undo restores it');
+    await page.click('nav >> text=Saves');
+    await page.click('section:has-text("Destroyed by commands, kept") a:has-text("git clean")');
+  });
+
   it('keeps hostile names and contents inert', async () => {
     const t = await desk({ session: '<img src=x onerror=alert(1)>' });
     const name = '<script>alert(1)<\\script>\u202Efdp.exe\u001b[31m.ts';
@@ -314,18 +503,18 @@ describe.skipIf(!hasBrowser)('the page', () => {
   });
 
   it.each([
-    ['light and dark', 1280, ['light', 'dark']],
-    ['light', 360, ['light']],
+    ['light and dark', 1440, ['light', 'dark']],
+    ['light and dark', 390, ['light', 'dark']],
   ] as const)('has no serious accessibility issue in %s at %i px', async (_, width, colorSchemes) => {
     const t = await scene();
     const page = await open(t.viewer.url);
-    await page.setViewportSize({ width, height: 800 });
+    await page.setViewportSize({ width, height: width < 900 ? 844 : 900 });
     await page.addInitScript({ path: createRequire(import.meta.url).resolve('axe-core/axe.min.js') });
     const check = async (what: string): Promise<void> => {
       for (const colorScheme of colorSchemes) {
         // A check takes half a second, so `npm test` omits some. `npm run attack` makes all of
         // them.
-        const isFirst = colorScheme === 'light' && width === 1280;
+        const isFirst = colorScheme === 'light' && width === 1440;
         if (isFirst || IS_LONG || what === 'feed' || what === 'change') await checkIn(what, colorScheme);
       }
     };
@@ -396,7 +585,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.keyboard.type('a.ts');
     await page.waitForSelector('.active:has-text("a.ts")');
     await page.locator('.feed .row').first().focus();
-    await page.keyboard.press('ArrowDown');
+    // The prompt of the change is between the refusal and the change.
+    for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.detail .known');
     await page.getByRole('button', { name: 'Undo this change' }).focus();

@@ -10,7 +10,6 @@ import type {
   ChangeView,
   FeedPage,
   FilePicture,
-  LiveView,
   RefusalView,
   StartView,
   TurnDetail,
@@ -21,7 +20,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { Served } from '../support/served.ts';
-import { recordNotices, viewed } from '../support/viewed.ts';
+import { viewed } from '../support/viewed.ts';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`);
 const text = (changes: Readonly<Record<number, string>> = {}): string =>
@@ -76,7 +75,7 @@ describe('the viewer refuses a request', () => {
   it('but serves the page itself, without data and with a strict content policy, to any local program', async () => {
     const t = await scene();
     const { origin } = await viewed(t);
-    for (const name of ['', 'app.js', 'app.css', 'icon.svg']) {
+    for (const name of ['', 'app.js', 'highlight.js', 'app.css', 'icon.svg']) {
       const answer = await fetch(`${origin}/${name}`);
       expect(answer.status).toBe(200);
       expect(answer.headers.get('content-security-policy')).toMatch(
@@ -204,28 +203,14 @@ describe('the viewer shows', () => {
     expect(JSON.stringify(seen)).not.toContain(token);
   });
 
-  it('new entries as they are recorded', async () => {
+  it('that there are new entries as they are recorded', async () => {
     const t = await desk({ session: 'coder' });
     const v = await viewed(t);
     const { cursor } = await v.get<StartView>('start');
-    expect(await v.get(`live?after=${cursor}`)).toEqual({ cursor, rows: [] });
+    expect(await v.get(`live?after=${cursor}`)).toEqual({ cursor, kinds: [] });
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
-    await expect
-      .poll(() => v.get(`live?after=${cursor}`))
-      .toMatchObject({ rows: [{ kind: 'read', path: 'a.txt' }] });
-  });
-
-  it('which new entries concern a path, even if they name another one first', async () => {
-    const t = await desk({ session: 'coder' });
-    const v = await viewed(t);
-    const { cursor } = await v.get<StartView>('start');
-    const files = ['a.txt', 'b.txt'].map((path) => ({ kind: 'write', path, content: 'x\n' }) as const);
-    await ok(t.session.apply(files));
-    const live = await v.get<LiveView>(`live?after=${cursor}&path=B.TXT`);
-    expect(live.rows).toMatchObject([{ kind: 'change', path: 'a.txt' }]);
-    expect(live.matching).toEqual(live.rows.map(({ seq }) => seq));
-    expect((await v.get<LiveView>(`live?after=${cursor}&path=c.txt`)).matching).toEqual([]);
+    await expect.poll(() => v.get(`live?after=${cursor}`)).toMatchObject({ kinds: ['read'] });
   });
 
   it('a file with few queries, however many sessions the workspace has', async () => {
@@ -250,18 +235,6 @@ describe('the viewer shows', () => {
     expect(strips.map(({ session }) => session).sort()).toEqual(['coder', 'reviewer']);
     expect(queries).toBeLessThan(300);
     await sessions.close();
-  });
-
-  it('that it leaves out new entries if there are very many', async () => {
-    const t = await desk({ session: 'coder' });
-    const v = await viewed(t);
-    const { cursor } = await v.get<StartView>('start');
-    await recordNotices(t, 500);
-    const all = await v.get<LiveView>(`live?after=${cursor}`);
-    expect([all.rows.length, all.isCut]).toEqual([500, undefined]);
-    await recordNotices(t, 1);
-    const cut = await v.get<LiveView>(`live?after=${cursor}`);
-    expect([cut.rows.length, cut.isCut]).toEqual([500, true]);
   });
 
   it('the root of a file, which may be another folder than the one of the viewer', async () => {
@@ -323,25 +296,38 @@ describe('the viewer undoes', () => {
     expect(readdirSync(t.root)).toEqual(['real.txt']);
   });
 
-  it('nothing if the file changed since, and shows the conflicting change; a merge keeps both', async () => {
+  it('a change although the file changed since, and says what stays', async () => {
     const t = await scene();
     const v = await viewed(t);
     await t.put('a.txt', text({ 3: 'THREE', 9: 'nine', 15: 'FIFTEEN' }));
-    const refused = await v.post<UndoView>('undo', { change: t.change });
-    expect(refused).toMatchObject({ status: 409, body: { ok: false, code: 'STALE', canMerge: true } });
-    expect(refused.body.diffs[0]?.groups.flat().map((row) => row.text)).toContain('nine');
+    const stays = async (): Promise<unknown> =>
+      (await v.post<UndoView>('undo', { change: t.change, preview: true })).body;
+    expect(await stays()).toMatchObject({
+      ok: true,
+      files: [{ did: 'merged' }],
+      stays: ['What other programs have changed in this file since stays.'],
+    });
+    const later = await t.open({ session: 'later' });
+    await ok(later.read('a.txt'));
+    for (const [oldString, newString] of [
+      ['line 7', 'seven'],
+      ['line 11', 'eleven'],
+    ] as const)
+      await ok(later.edit('a.txt', [{ oldString, newString }]));
+    expect(await stays()).toMatchObject({ ok: true, stays: ['2 later edits of this file stay.'] });
     expect(t.text('a.txt')).toContain('THREE');
-    expect((await v.post('undo', { change: t.change, merge: true })).status).toBe(200);
-    expect(t.text('a.txt')).toBe(text({ 9: 'nine' }));
+    expect((await v.post('undo', { change: t.change })).status).toBe(200);
+    expect(t.text('a.txt')).toBe(text({ 7: 'seven', 9: 'nine', 11: 'eleven' }));
   });
 
-  it('nothing if a later change is to the same line, and then offers no merge, which would fail too', async () => {
+  it('nothing if a later change is to the same line, and shows that change', async () => {
     const t = await scene();
     const v = await viewed(t);
     await t.put('a.txt', text({ 3: 'drei', 15: 'FIFTEEN' }));
     const refused = await v.post<UndoView>('undo', { change: t.change });
-    expect(refused).toMatchObject({ status: 409, body: { ok: false, code: 'STALE', canMerge: false } });
-    expect((await v.post('undo', { change: t.change, merge: true })).status).toBe(409);
+    expect(refused).toMatchObject({ status: 409, body: { ok: false, code: 'STALE' } });
+    expect(refused.body.diffs[0]?.groups.flat().map((row) => row.text)).toContain('drei');
+    expect(t.text('a.txt')).toContain('drei');
   });
 
   it('nothing if it is read-only, the change is unknown, or the request is malformed', async () => {
@@ -359,7 +345,7 @@ describe('the viewer undoes', () => {
     const body = JSON.stringify({ change: t.change });
     expect((await fetch(`${v.origin}/api/undo`, { method: 'POST', headers, body })).status).toBe(400);
     const asked = { headers: { authorization: headers.authorization } };
-    expect((await fetch(`${v.origin}/api/file?path=a.txt`, asked)).status).toBe(400);
+    expect((await fetch(`${v.origin}/api/file?path=a.txt`, asked)).status).toBe(404);
     expect(t.text('a.txt')).toContain('THREE');
   });
 });
@@ -388,11 +374,12 @@ describe('beside a server over HTTP', () => {
   });
 });
 
-it('the page is small: script and style are at most 45 KB compressed', () => {
+it('the page is small: script and style are at most 60 KB compressed, the highlighter besides 16 KB', () => {
   const size = (name: string) =>
     gzipSync(readFileSync(new URL(`../../dist/viewer/page/${name}`, import.meta.url)), { level: 9 })
       .byteLength;
-  expect(size('app.js') + size('app.css')).toBeLessThanOrEqual(45 * 1024);
+  expect(size('app.js') + size('app.css')).toBeLessThanOrEqual(60 * 1024);
+  expect(size('highlight.js')).toBeLessThanOrEqual(16 * 1024);
 });
 
 it('refuses to start on a store in memory and on a missing folder', async () => {

@@ -22,6 +22,30 @@ Example:
 
 async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
   const stage = new Stage();
+  try {
+    if (flags.json !== true) await cli.terminal.print(`${INTRODUCTION}\n${stage.workspace}\n`);
+    const held = await playScenes(cli, stage, (shown) => show(cli, flags, shown));
+    if (flags.json !== true) await cli.terminal.print(closing(held));
+    return held === SCENES.length ? EXIT.done : EXIT.fault;
+  } finally {
+    stage.close();
+  }
+}
+
+/** A scene that was played, and whether its promise held. */
+interface PlayedScene {
+  readonly number: number;
+  readonly scene: DemoScene;
+  readonly lines: readonly DemoLine[];
+  readonly ok: boolean;
+}
+
+/** Plays all scenes with two servers on a stage. Returns how many promises held. */
+export async function playScenes(
+  cli: Pick<Cli, 'self'>,
+  stage: Stage,
+  played: (shown: PlayedScene) => Promise<void>,
+): Promise<number> {
   const servers: ServerProcess[] = [];
   try {
     const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_SESSION: '', LOOKFIRST_STORE: '' };
@@ -31,19 +55,16 @@ async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
       );
     const [agent, second] = servers;
     if (agent === undefined || second === undefined) throw new Fault('MISUSE', 'no servers');
-    if (flags.json !== true) await cli.terminal.print(`${INTRODUCTION}\n${stage.workspace}\n`);
     let held = 0;
     for (const [index, scene] of SCENES.entries()) {
       const lines: DemoLine[] = [];
       const ok = await scene.play(playOf({ stage, agent, second }, lines));
       if (ok) held += 1;
-      await show(cli, flags, { number: index + 1, scene, lines, ok });
+      await played({ number: index + 1, scene, lines, ok });
     }
-    if (flags.json !== true) await cli.terminal.print(closing(held));
-    return held === SCENES.length ? EXIT.done : EXIT.fault;
+    return held;
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
-    stage.close();
   }
 }
 
@@ -71,16 +92,7 @@ function wordsOf({ text, ok }: ServerAnswer): string {
   return `${ok ? 'ok: ' : ''}${shown.join('\n')}`;
 }
 
-async function show(
-  cli: Cli,
-  flags: DemoFlags,
-  shown: {
-    readonly number: number;
-    readonly scene: DemoScene;
-    readonly lines: readonly DemoLine[];
-    readonly ok: boolean;
-  },
-): Promise<void> {
+async function show(cli: Cli, flags: DemoFlags, shown: PlayedScene): Promise<void> {
   const { number, scene, lines, ok } = shown;
   const { title, promise } = scene;
   const { colours } = cli.terminal;

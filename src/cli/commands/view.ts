@@ -1,11 +1,20 @@
 import { spawn } from 'node:child_process';
 import { parsed, text, toggle, withDefault } from '../../config/flags.ts';
 import { Fault } from '../../model/fault.ts';
-import { canonicalPath } from '../../records/scope.ts';
+import { invalidArgument } from '../../model/verdict.ts';
+import { Records } from '../../records/records.ts';
+import { canonicalPath, Scope } from '../../records/scope.ts';
+import { turnViews } from '../../records/turns.ts';
+import type { ViewSources } from '../../records/view/diffs.ts';
+import { entryView, turnDetail } from '../../records/view/entry-views.ts';
+import { exported } from '../../records/view/export.ts';
 import { openForCommand, policyOf, recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { type Given, PORT_HINT, parsePort, STATE_FLAGS } from '../flags.ts';
 import { startedByAgent } from '../operator.ts';
+import { namedChange, tellMissing, tellRefusal } from '../refusal-text.ts';
+import { Stage } from '../stage.ts';
+import { playScenes } from './demo.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -15,6 +24,8 @@ const FLAGS = {
   ),
   noOpen: toggle('print the address and open no browser'),
   allowUndo: toggle('allow undo even if several machines share the store'),
+  export: text('TURN|CHANGE', 'print a turn or a change as one HTML file instead, to share it'),
+  markdown: toggle('with --export: print Markdown'),
 } as const;
 
 type Flags = Given<typeof FLAGS>;
@@ -32,7 +43,9 @@ export const VIEW: CliCommand = defineCommand({
 Examples:
   lookfirst view                    what happened here
   lookfirst view ~/project          what happened there
-  lookfirst view --no-open --port 8123`,
+  lookfirst view --no-open --port 8123
+  lookfirst view --export prompt-12 > turn.html
+  lookfirst view --export c4f9a21 --markdown`,
   run: (cli, { dir, ...flags }) => view(cli, dir, flags),
 });
 
@@ -43,6 +56,15 @@ async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
   const folder = canonicalPath(cli.cwd, dir);
   if (folder.kind !== 'folder') throw new Fault('CONFIG_INVALID', `there is no folder ${dir}`, { path: dir });
   const { secrets } = policyOf(cli, flags);
+  if (flags.export !== undefined) {
+    const records = await Records.open(place);
+    try {
+      const scope = new Scope({ cwd: folder.absolute });
+      return await share(cli, { records, scope, secrets }, { name: flags.export, flags });
+    } finally {
+      await records.close();
+    }
+  }
   await cli.runViewer({
     place,
     folders: [folder.absolute],
@@ -50,11 +72,40 @@ async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
     openWorkspace: (roots) => openForCommand(cli, flags, { roots, folders: [folder.absolute] }),
     readOnly: whyReadOnly(cli, flags, place.store),
     port: flags.port,
+    demo: async () => {
+      const stage = new Stage();
+      await playScenes(cli, stage, async () => {});
+      return stage;
+    },
     log: (line) => cli.terminal.tell(`lookfirst: ${line}`),
     listening: (address) => {
       void announce(cli, address, flags);
     },
   });
+  return EXIT.done;
+}
+
+/** Prints a turn or a change as a document. */
+async function share(
+  cli: Cli,
+  sources: ViewSources,
+  { name, flags }: { readonly name: string; readonly flags: Flags },
+): Promise<ExitCode> {
+  const { records, scope } = sources;
+  const found = await namedChange(records, name);
+  const change = found !== undefined && scope.includes(found.root) ? found : undefined;
+  const turns = change === undefined ? await turnViews(records, { scope, session: flags.session, name }) : [];
+  const [turn, other] = turns;
+  if (other !== undefined) {
+    const reason = `several turns are named ${name}: name one by its whole id, or its session with --session`;
+    await tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json });
+    return EXIT.refused;
+  }
+  const view = change ? await entryView(sources, change.seq) : turn && (await turnDetail(sources, turn));
+  const document = view && exported(view, flags.markdown === true ? 'markdown' : 'html');
+  if (document === undefined)
+    return tellMissing(cli, `there is no turn or change ${name} here`, { json: flags.json });
+  await cli.terminal.print(document.trimEnd());
   return EXIT.done;
 }
 

@@ -23,6 +23,7 @@ export function feedRow(entry: Entry): FeedRow {
     kind,
     what: kind === 'refusal' ? refusalWords(entry, [entry.action]) : whatOf(entry),
     ...(entry.action === 'undo' && kind === 'change' ? { undo: true as const } : {}),
+    ...(entry.notices?.includes('destroyed') === true ? { destroyed: true as const } : {}),
     ...defined({ path, code, change, turn, machine }),
   };
 }
@@ -102,7 +103,13 @@ export function fileRows(entries: readonly Entry[]): FileRow[] {
   return [...files.values()];
 }
 
-function filesOf({ kind, root, path, observed, effects = [] }: Entry): { root: string; path: string }[] {
+export function filesOf({
+  kind,
+  root,
+  path,
+  observed,
+  effects = [],
+}: Entry): { root: string; path: string }[] {
   if (kind === 'refusal')
     return path === undefined || isElsewhere(path) || observed === true ? [] : [{ root, path }];
   const files = effects.filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');

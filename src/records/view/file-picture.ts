@@ -11,7 +11,7 @@ import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
 import { readLive } from '../net-effects.ts';
 import type { Records } from '../records.ts';
-import { findTitle, type ViewSources, viewText } from './entry-views.ts';
+import { findText, type ViewSources, viewText } from './diffs.ts';
 import { feedRow } from './feed.ts';
 import { clippedTo, parseLines } from './parse-lines.ts';
 import type { FilePicture, Strip } from './view-data.ts';
@@ -188,7 +188,7 @@ async function seenBy({ records }: ViewSources, seer: Seer): Promise<SeenLines |
   const total = lineCount(now.text);
   if (fingerprint?.sha256 === now.sha256)
     return wordsFor(sighting, { seen: rangesOf(sighting.coverage, total), stale: [] }, total);
-  const found = fingerprint && (await findTitle(records, fingerprint, { root, key: now.key }));
+  const found = fingerprint && (await findText(records, fingerprint, { root, key: now.key }));
   if (found === undefined || 'missing' in found)
     return { seen: [], stale: rangesOf(sighting.coverage, total), words: 'its view is older than the file' };
   const ranges = rangesOf(sighting.coverage, lineCount(found.text));

@@ -3,7 +3,7 @@ import { splitLines, withoutEnding } from '../../text/lines.ts';
 import { grouped } from '../../text/unified.ts';
 import type { DiffRow, FileDiff } from './view-data.ts';
 
-/** The number of unchanged lines that are shown before and after a hunk. */
+/** The number of unchanged lines that are shown before and after a hunk, unless the user wants more. */
 const CONTEXT = 3;
 const MAX_ROWS = 2000;
 const MAX_ROW_CHARS = 2000;
@@ -15,6 +15,9 @@ const MAX_MARKED_CHARS = 500;
 const MAX_MARKED_PART = 0.7;
 const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
 
+/** The rows of a diff and their numbers. */
+type DiffParts = Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut' | 'hidden'>;
+
 /**
  * The hunks of a diff as rows, grouped with the lines around them. `show` masks secrets and must
  * keep the number of lines. Hunks are computed before masking, because an undo selects a hunk by
@@ -24,27 +27,32 @@ export function diffGroups(
   before: string,
   after: string,
   show: (text: string) => string = (text) => text,
-): Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut'> {
+  context: number = CONTEXT,
+): DiffParts {
   const { hunks } = diffLines(before, after);
   const texts = { before: splitLines(show(before)), after: splitLines(show(after)) };
   const groups: DiffRow[][] = [];
   let left = MAX_ROWS;
   let cut = 0;
   let number = 0;
-  for (const near of grouped(hunks, CONTEXT)) {
+  for (const near of grouped(hunks, context)) {
     // Make only the rows that are shown: a diff may have hundreds of thousands.
-    const rows = left === 0 ? [] : rowsOf(near, { number, texts, most: left });
+    const rows = left === 0 ? [] : rowsOf(near, { number, texts, context, most: left });
     if (rows.length > 0) groups.push(rows);
     left -= rows.length;
-    cut += rowCount(near, texts) - rows.length;
+    cut += rowCount(near, texts, context) - rows.length;
     number += near.length;
   }
+  const counts = countLines(hunks);
+  const unchanged = groups.flat().filter(({ sign }) => sign === ' ').length;
+  return { ...counts, groups, cut, hidden: texts.before.length - counts.removed - unchanged };
+}
+
+export function countLines(hunks: readonly Hunk[]): Pick<FileDiff, 'added' | 'removed'> {
   const count = (size: (hunk: Hunk) => number): number => hunks.reduce((sum, hunk) => sum + size(hunk), 0);
   return {
     added: count(({ afterStart, afterEnd }) => afterEnd - afterStart),
     removed: count(({ beforeStart, beforeEnd }) => beforeEnd - beforeStart),
-    groups,
-    cut,
   };
 }
 
@@ -57,25 +65,26 @@ interface RowRequest {
   /** Number of the first hunk. */
   readonly number: number;
   readonly texts: Texts;
+  readonly context: number;
   /** The maximum number of rows. */
   readonly most: number;
 }
 
 /** The number of rows of neighbouring hunks and of the unchanged lines around them. */
-function rowCount(near: readonly Hunk[], texts: Texts): number {
+function rowCount(near: readonly Hunk[], texts: Texts, context: number): number {
   const [first] = near;
   const last = near.at(-1);
   if (first === undefined || last === undefined) return 0;
-  const start = Math.max(0, first.beforeStart - CONTEXT);
-  const end = Math.min(texts.before.length, last.beforeEnd + CONTEXT);
+  const start = Math.max(0, first.beforeStart - context);
+  const end = Math.min(texts.before.length, last.beforeEnd + context);
   return near.reduce((sum, { afterStart, afterEnd }) => sum + afterEnd - afterStart, end - start);
 }
 
-function rowsOf(near: readonly Hunk[], { number, texts, most }: RowRequest): DiffRow[] {
+function rowsOf(near: readonly Hunk[], { number, texts, context, most }: RowRequest): DiffRow[] {
   const rows: DiffRow[] = [];
   const [first] = near;
   if (first === undefined) return rows;
-  let before = Math.max(0, first.beforeStart - CONTEXT);
+  let before = Math.max(0, first.beforeStart - context);
   let after = first.afterStart - (first.beforeStart - before);
   const keep = (end: number): void => {
     for (; before < end && rows.length < most; before += 1, after += 1)
@@ -83,12 +92,12 @@ function rowsOf(near: readonly Hunk[], { number, texts, most }: RowRequest): Dif
   };
   for (const [i, hunk] of near.entries()) {
     keep(hunk.beforeStart);
-    rows.push(...changedRows(hunk, { number: number + i, texts, most: most - rows.length }));
+    rows.push(...changedRows(hunk, { number: number + i, texts, context, most: most - rows.length }));
     if (rows.length === most) return rows;
     before = hunk.beforeEnd;
     after = hunk.afterEnd;
   }
-  keep(Math.min(texts.before.length, before + CONTEXT));
+  keep(Math.min(texts.before.length, before + context));
   return rows;
 }
 
@@ -171,10 +180,7 @@ function covered(marks: readonly Mark[]): number {
  * The rows of a unified diff, from the preview or conflict of an undo. `show` masks secrets in a
  * line.
  */
-export function unifiedRows(
-  unified: string,
-  show: (line: string) => string = (line) => line,
-): Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut'> {
+export function unifiedRows(unified: string, show: (line: string) => string = (line) => line): DiffParts {
   const groups: DiffRow[][] = [];
   const count = { '-': 0, '+': 0, ' ': 0 };
   const at = { before: 0, after: 0 };
@@ -195,5 +201,5 @@ export function unifiedRows(
       groups.at(-1)?.push({ sign, ...numbers, text: show(line.slice(1)) });
     }
   }
-  return { added: count['+'], removed: count['-'], groups, cut: 0 };
+  return { added: count['+'], removed: count['-'], groups, cut: 0, hidden: 0 };
 }

@@ -2,30 +2,30 @@ import { describe, expect, it } from 'vitest';
 import { durationWords, laneAxis } from './lanes.ts';
 
 describe('the lanes', () => {
-  it('draw work to scale and cut idle time', () => {
-    const { at, cuts } = laneAxis([0, 1000, 2000, 2000 + 3_600_000, 3_603_000]);
-    expect(at[0]).toBe(0);
-    expect(at[4]).toBe(1);
-    expect(cuts).toHaveLength(1);
-    expect(cuts[0]?.ms).toBe(3_600_000);
-    expect(cuts[0]?.at).toBeGreaterThan(at[2] ?? 1);
-    expect(cuts[0]?.at).toBeLessThan(at[3] ?? 0);
+  it('give every entry the same room, and a pause of any length a fixed one', () => {
+    const hour = 3_600_000;
+    const { first, at, pauses } = laneAxis([0, 10, 9000, 9000 + hour, 9001 + hour, 9001 + 90 * hour], 1000);
+    expect(first).toBe(0);
+    expect(at).toEqual([0, 13, 26, 90, 103, 167]);
+    expect(pauses).toEqual([
+      { at: 58, ms: hour },
+      { at: 135, ms: 89 * hour },
+    ]);
+  });
+
+  it('show the newest entries, as many as fit', () => {
+    const times = Array.from({ length: 1000 }, (_, i) => i * 1000);
+    const { first, at } = laneAxis(times, 130);
+    expect([first, at.length, at.at(-1)]).toEqual([989, 11, 130]);
+    expect(laneAxis([], 130)).toEqual({ first: 0, at: [], pauses: [] });
   });
 
   it.each([
-    ['nothing', [], []],
-    ['one entry', [5], [0]],
-    ['entries of one moment, beside each other', [5, 5, 5], [0, 0.5, 1]],
-  ])('place %s', (_what, times, places) => {
-    expect([...laneAxis(times).at]).toEqual(places);
-  });
-
-  it.each([
-    [1000, '1 s'],
-    [120_000, '2 min'],
-    [7_200_000, '2 h'],
-    [172_800_000, '2 days'],
-  ])('format %i ms as %s', (ms, words) => {
+    [12_000, '12 s'],
+    [150_000, '3 min'],
+    [5 * 3_600_000, '5 h'],
+    [50 * 3_600_000, '2 days'],
+  ])('format a duration of %i ms as %s', (ms, words) => {
     expect(durationWords(ms)).toBe(words);
   });
 });

@@ -1,49 +1,38 @@
-/** Longer pauses are always drawn shortened. */
-const MAX_PAUSE_MS = 60_000;
-/** Pauses of up to a quarter of this time are always drawn to scale. */
-const CUT_MS = 8_000;
-/** The minimum distance between two entries, so that those of the same moment do not overlap. */
-const MIN_STEP_MS = 150;
+/** The distance between two entries, in pixels. */
+const STEP = 13;
+/** The width of a pause, however long it was, in pixels. It has room for the pause's length in words. */
+const GAP = 64;
+/** A longer time between two entries is drawn as a pause. */
+const PAUSE_MS = 120_000;
 
-/** Positions on the viewer's time axis, as numbers from 0 to 1. */
+/** Positions on the viewer's lanes, in pixels. */
 interface LaneAxis {
-  /** The position of each entry, in the order of the given times. */
-  readonly at: Float64Array;
-  /** The pauses that are drawn shortened: each one's position on the axis, and its real length. */
-  readonly cuts: readonly { readonly at: number; readonly ms: number }[];
+  /** The index of the oldest entry that has room. */
+  readonly first: number;
+  /** The position of each entry from `first` on. */
+  readonly at: readonly number[];
+  /** The pauses: the middle of each one, and its length. */
+  readonly pauses: readonly { readonly at: number; readonly ms: number }[];
 }
 
 /**
- * The positions of entries on a time axis on which long pauses are shortened. Otherwise a few
- * seconds of work before a pause would be drawn as one point. Times must ascend.
+ * Places the newest entries side by side, as many as fit into `width`. Every entry takes the same
+ * room and every pause the same, because on an axis of time an hour without work would press the
+ * minutes of work into one point. `times` must ascend.
  */
-export function laneAxis(times: ArrayLike<number>): LaneAxis {
-  const at = new Float64Array(times.length);
-  const cuts: { at: number; ms: number }[] = [];
-  const pause = pauseFor(times);
-  let place = 0;
-  for (let i = 1; i < times.length; i += 1) {
-    const ms = Math.max(0, (times[i] ?? 0) - (times[i - 1] ?? 0));
-    if (ms > pause) {
-      cuts.push({ at: place + pause / 2, ms });
-      place += pause;
-    } else place += Math.max(ms, Math.min(MIN_STEP_MS, pause / 8));
-    at[i] = place;
+export function laneAxis(times: readonly number[], width: number): LaneAxis {
+  const pauseAt = (i: number): number => (times[i] ?? 0) - (times[i - 1] ?? 0);
+  const room = (i: number): number => (pauseAt(i) > PAUSE_MS ? GAP : STEP);
+  let first = Math.max(0, times.length - 1);
+  for (let used = 0; first > 0 && used + room(first) <= width; first -= 1) used += room(first);
+  const at = [0];
+  const pauses: { at: number; ms: number }[] = [];
+  for (let i = first + 1; i < times.length; i += 1) {
+    const before = at.at(-1) ?? 0;
+    if (room(i) === GAP) pauses.push({ at: before + GAP / 2, ms: pauseAt(i) });
+    at.push(before + room(i));
   }
-  const scale = place === 0 ? 0 : 1 / place;
-  return {
-    at: at.map((each) => each * scale),
-    cuts: cuts.map(({ at: where, ms }) => ({ at: where * scale, ms })),
-  };
-}
-
-/**
- * The longest pause that is drawn to scale; longer pauses are drawn with this length. It is a
- * twelfth of the total time, within limits.
- */
-function pauseFor(times: ArrayLike<number>): number {
-  const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
-  return Math.max(CUT_MS / 4, Math.min(MAX_PAUSE_MS, total / 12));
+  return { first, at: times.length === 0 ? [] : at, pauses };
 }
 
 /** Formats a length of time: `12 s`, `3 min`, `5 h`, `2 days`. */

@@ -14,6 +14,8 @@ export interface FeedRow {
   /** A summary of the event in a few words. */
   readonly what: string;
   readonly undo?: true;
+  /** The change removed bytes that nothing else held. They are kept, and an undo restores them. */
+  readonly destroyed?: true;
   readonly path?: string;
   readonly code?: RefusalCode;
   readonly change?: string;
@@ -97,8 +99,10 @@ export interface FileDiff {
    * The rows in groups. Each group holds neighbouring hunks and the unchanged lines around them.
    */
   readonly groups: readonly (readonly DiffRow[])[];
-  /** The number of rows that are not shown. */
+  /** The number of changed rows that are not shown, because the diff is too long. */
   readonly cut: number;
+  /** The number of unchanged lines that are not shown. */
+  readonly hidden: number;
   /** The reason why there are no rows, or a description of changes other than text. */
   readonly note?: string;
   /** True if single hunks can be undone. */
@@ -210,14 +214,14 @@ export type UndoView =
       readonly change?: string;
       readonly files: readonly UndoneFile[];
       readonly diffs: readonly FileDiff[];
+      /** Sentences about what the undo leaves as it is, such as later edits of the same file. */
+      readonly stays: readonly string[];
     }
   | {
       readonly ok: false;
       readonly code: RefusalCode;
       readonly path: string;
       readonly reason: string;
-      /** True if the page can offer to merge the undo with the later changes. */
-      readonly canMerge: boolean;
       readonly diffs: readonly FileDiff[];
     };
 
@@ -227,43 +231,55 @@ export interface StartView {
   readonly canUndo: boolean;
   /** The reason why this viewer cannot undo changes. */
   readonly readOnly?: string;
+  /** True if the viewer can play the scenes of `lookfirst demo`. */
+  readonly canDemo: boolean;
   /** The position in the journal after which entries are new. */
   readonly cursor: string;
   readonly feed: FeedPage;
   readonly sessions: readonly SessionRow[];
 }
 
-/** New data since the viewer's last request. */
+/** The kinds of the entries that were recorded since the page asked last. */
 export interface LiveView {
   readonly cursor: string;
-  /** The new rows, newest first. */
-  readonly rows: readonly FeedRow[];
-  /**
-   * The numbers of the rows that match the path of the request; absent if the request has no path.
-   * The page cannot find these rows itself: a row names only one path, but a change may concern
-   * several.
-   */
-  readonly matching?: readonly number[];
-  /** True if there are more new rows, older than these. */
-  readonly isCut?: true;
+  readonly kinds: readonly EntryKind[];
 }
 
-export interface StateView {
-  readonly entries: number;
-  readonly storeBytes: number;
-  readonly images: { readonly count: number; readonly bytes: number };
-}
+/** Added and removed lines of changes, by the numbers of their entries. */
+export type LineCounts = Readonly<Record<number, readonly [added: number, removed: number]>>;
 
-export interface Numbers {
-  /** The number of refusals counted: the newest ones, up to a limit. */
+/** The refusals of one session, or about one file. */
+export interface SavedBy {
+  readonly name: string;
+  /** The root of the file; absent for a session. */
+  readonly root?: string;
   readonly refusals: number;
+  /** The lines that the refused changes would have removed, as far as they are known. */
+  readonly lines: number;
+}
+
+/** What was prevented in the last 30 days. */
+export interface Saves {
+  readonly refusals: number;
+  /** Refused changes of a whole file that would have removed lines its session had not seen. */
+  readonly overwrites: number;
+  readonly lines: number;
   readonly byCode: readonly (readonly [code: string, count: number])[];
-  /** Days as YYYY-MM-DD, oldest first. */
+  /** One count for each day, oldest first; days as YYYY-MM-DD. */
   readonly byDay: readonly (readonly [day: string, count: number])[];
+  readonly bySession: readonly SavedBy[];
+  readonly byFile: readonly SavedBy[];
+  /** Commands that removed bytes that nothing else held, and that Lookfirst kept. */
+  readonly destroyed: readonly FeedRow[];
   readonly falseAlarms: readonly FeedRow[];
   /**
    * The effect of showing diffs instead of whole files. `times`: the number of diffs shown.
    * `diffBytes`: their size. `rereadBytes`: the size of the whole files.
    */
-  readonly saved: { readonly rereadBytes: number; readonly diffBytes: number; readonly times: number };
+  readonly diffs: { readonly rereadBytes: number; readonly diffBytes: number; readonly times: number };
+  readonly state: {
+    readonly entries: number;
+    readonly storeBytes: number;
+    readonly images: { readonly count: number; readonly bytes: number };
+  };
 }

@@ -1,5 +1,6 @@
 import type { Notice } from '../../model/results.ts';
 import type { NextStep, RefusalCode } from '../../model/verdict.ts';
+import type { ChangeView, KnownBefore, RefusalView } from './view-data.ts';
 
 /** The reason for each refusal code, in words for users of the viewer. */
 export const WHY: Readonly<Record<RefusalCode, string>> = {
@@ -66,6 +67,37 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   destroyed: 'The command removed what nothing else holds. It is kept: an undo restores it.',
   'not-kept': 'Some earlier bytes could not be kept. An undo cannot bring them back.',
 };
+
+/** The words for what is left of a change. */
+export const STANDING: Readonly<Record<ChangeView['standing'], string>> = {
+  stands: '',
+  partly: 'Parts of this change were taken back.',
+  'taken back': 'This change was taken back.',
+};
+
+/** The words for what a session knew of a file before it changed the file. */
+export function knownWords({ state, words }: KnownBefore): string {
+  return `${KNOWN[state]} ${words}.`;
+}
+
+const KNOWN: Readonly<Record<KnownBefore['state'], string>> = {
+  new: 'New file:',
+  wrote: 'Yes:',
+  whole: 'Yes:',
+  part: 'In part:',
+  older: 'Not this version:',
+  unknown: 'No:',
+};
+
+/** The verdict on a refusal in words. `observed`: it was only recorded, and the call passed. */
+export function verdictWords({ verdict, observed }: Pick<RefusalView, 'verdict' | 'observed'>): string {
+  if (verdict === 'false alarm')
+    return observed === true ? 'Refusing would have been a false alarm.' : 'This was a false alarm.';
+  const right = observed === true ? 'refusing would have been right' : 'refusing was right';
+  return verdict === 'right'
+    ? `${right[0]?.toUpperCase()}${right.slice(1)}.`
+    : `It is not known whether ${right}.`;
+}
 
 export function noticeWords(kind: Notice['kind']): string {
   return NOTICES[kind] ?? `Notice: ${kind}.`;

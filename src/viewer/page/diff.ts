@@ -1,46 +1,130 @@
+import { type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { DiffRow, FileDiff } from '../../records/view/view-data.ts';
 import { visibleName } from '../../report/bounded.ts';
+import { colouring, type Token } from './colours.ts';
 import { html, safe } from './html.ts';
+import { contextLines, show } from './state.ts';
 
 const SIGNS = { '-': 'removed', '+': 'added', ' ': '' } as const;
+/** The numbers of unchanged lines that are shown around a hunk, one after the other on demand. */
+const CONTEXTS = [25, 1_000_000];
+/** Narrower pages show one column. */
+const narrow: MediaQueryList = matchMedia('(max-width: 900px)');
 
-interface DiffProps {
-  readonly file: FileDiff;
-  /** Undoes one hunk; absent if that is not offered. */
-  readonly onPart?: ((hunk: number) => void) | undefined;
+/** True if diffs are shown in two columns. The browser remembers it for the next visit of the page. */
+const isSplit: Signal<boolean> = signal(localStorage.getItem('diff') === 'split');
+
+/** The buttons that choose between one and two columns. */
+export function layoutButtons(): VNode {
+  const button = (word: string, split: boolean): VNode => {
+    const set = (): void => {
+      isSplit.value = split;
+      localStorage.setItem('diff', split ? 'split' : 'unified');
+    };
+    return html`<button type="button" aria-pressed=${isSplit.value === split} onClick=${set}>${word}</button>`;
+  };
+  return html`<div class="segments" role="group" aria-label="Layout of differences">${button('Unified', false)}${button('Split', true)}</div>`;
 }
 
-/** The rows of a diff. If it has several hunks and `onPart` is given, each hunk can be undone separately. */
-export function Diff({ file, onPart }: DiffProps): VNode {
-  const hunks = new Set(file.groups.flat().flatMap(({ hunk }) => (hunk === undefined ? [] : [hunk])));
-  const offers = onPart !== undefined && hunks.size > 1;
-  return html`<div class="diff" role="region" tabindex="0" aria-label=${`Difference in ${visibleName(file.path)}`}>
-    ${file.groups.map((rows, i) => html`<table key=${i}><tbody>${rows.map((row, at) => html`<${Line} row=${row} onPart=${offers && isFirst(rows, at) && row.hunk !== undefined ? () => onPart(row.hunk ?? 0) : undefined} />`)}</tbody></table>`)}
-    ${file.cut === 0 ? null : html`<p class="hint">${file.cut} more lines of this difference are not shown.</p>`}
+/**
+ * The rows of a diff. If it has several hunks and `onPart` is given, each hunk can be undone
+ * separately.
+ */
+export function diffOf(file: FileDiff, onPart?: (hunk: number) => void): VNode | null {
+  const { groups, path, cut, hidden } = file;
+  if (groups.length === 0) return null;
+  const hunks = new Set(groups.flat().flatMap(({ hunk }) => hunk ?? []));
+  const colours = colouring(path, groups);
+  const split = isSplit.value && !narrow.matches;
+  const next = CONTEXTS.find((lines) => lines > (contextLines.value ?? 0));
+  const more = (): void => {
+    contextLines.value = next;
+    void show();
+  };
+  const offer = (rows: readonly DiffRow[], at: number): VNode | null => {
+    const hunk = rows[at]?.hunk;
+    if (onPart === undefined || hunks.size < 2 || hunk === undefined || rows[at - 1]?.hunk === hunk)
+      return null;
+    return html`<button type="button" class="part" onClick=${() => onPart(hunk)}>Undo these lines</button>`;
+  };
+  const linesOf = (rows: readonly DiffRow[]): readonly VNode[] =>
+    split
+      ? splitRows(rows).map((pair) =>
+          pairOf(
+            pair,
+            colours,
+            offer(
+              rows,
+              rows.findIndex((row) => pair.includes(row)),
+            ),
+          ),
+        )
+      : rows.map((row, at) => lineOf(row, colours, offer(rows, at)));
+  return html`<div class=${`diff${split ? ' split' : ''}`} role="region" tabindex="0" aria-label=${`Difference in ${visibleName(path)}`}>
+    ${groups.map((rows, i) => html`<table key=${i}><tbody>${linesOf(rows)}</tbody></table>`)}
+    ${hidden === 0 || next === undefined || cut > 0 ? null : html`<button type="button" class="context small" onClick=${more}>Show more of the ${hidden} unchanged lines</button>`}
+    ${cut === 0 ? null : html`<p class="dim pad">${cut} more lines of this difference are not shown.</p>`}
   </div>`;
 }
 
-function isFirst(rows: readonly DiffRow[], at: number): boolean {
-  return rows[at]?.hunk !== undefined && rows[at - 1]?.hunk !== rows[at]?.hunk;
+type Colours = ReadonlyMap<DiffRow, readonly Token[]>;
+type RowPair = readonly [DiffRow | undefined, DiffRow | undefined];
+
+/** Pairs removed lines with the added lines that replace them. Unchanged lines are on both sides. */
+function splitRows(rows: readonly DiffRow[]): readonly RowPair[] {
+  const pairs: RowPair[] = [];
+  for (let at = 0; at < rows.length; ) {
+    const row = rows[at];
+    const olds: DiffRow[] = [];
+    const news: DiffRow[] = [];
+    for (; rows[at]?.sign === '-'; at += 1) olds.push(...rows.slice(at, at + 1));
+    for (; rows[at]?.sign === '+'; at += 1) news.push(...rows.slice(at, at + 1));
+    for (let i = 0; i < Math.max(olds.length, news.length); i += 1) pairs.push([olds[i], news[i]]);
+    if (row?.sign === ' ') {
+      pairs.push([row, row]);
+      at += 1;
+    }
+  }
+  return pairs;
 }
 
-function Line({ row, onPart }: { readonly row: DiffRow; readonly onPart?: (() => void) | undefined }): VNode {
-  const { sign, before, after, text, marks } = row;
-  return html`<tr class=${SIGNS[sign]}><td class="no">${before ?? ''}</td><td class="no">${after ?? ''}</td><td class="sign">${sign === ' ' ? '' : html`<span class="unseen">${SIGNS[sign]}</span><span aria-hidden="true">${sign === '-' ? '−' : '+'}</span>`}</td><td class="text"><code>${marked(text, marks)}</code></td><td class="act">${onPart === undefined ? null : html`<button type="button" class="part" onClick=${onPart}>Undo these lines</button>`}</td></tr>`;
+function lineOf(row: DiffRow, colours: Colours, act: VNode | null): VNode {
+  const { sign, before, after } = row;
+  return html`<tr class=${SIGNS[sign]}><td class="no">${before ?? ''}</td><td class="no">${after ?? ''}</td><td class="text">${act}<code>${signOf(row)}${textOf(row, colours)}</code></td></tr>`;
 }
 
-function marked(text: string, marks: DiffRow['marks']): unknown {
-  if (marks === undefined || marks.length === 0) return safe(text);
+function pairOf([old, fresh]: RowPair, colours: Colours, act: VNode | null): VNode {
+  const side = (row: DiffRow | undefined, number: number | undefined, button: VNode | null): VNode => {
+    const name = row === undefined ? 'none' : SIGNS[row.sign];
+    return html`<td class=${`no ${name}`}>${number ?? ''}</td><td class=${`text ${name}`}>${button}${row === undefined ? null : html`<code>${signOf(row)}${textOf(row, colours)}</code>`}</td>`;
+  };
+  return html`<tr>${side(old, old?.before, null)}${side(fresh, fresh?.after, act)}</tr>`;
+}
+
+/** The sign of a line, as a word for screen readers. */
+function signOf({ sign }: DiffRow): VNode {
+  const word = sign === ' ' ? null : html`<span class="unseen">${SIGNS[sign]} </span>`;
+  return html`${word}<span class="sign" aria-hidden="true">${sign === '-' ? '−' : sign}</span>`;
+}
+
+/** The text of a line: coloured by its syntax, with the changed words marked. */
+function textOf(row: DiffRow, colours: Colours): unknown {
+  const { text, marks = [] } = row;
+  const tokens = colours.get(row) ?? [{ text }];
   const parts: unknown[] = [];
   let at = 0;
-  for (const [start, end] of marks) {
-    parts.push(safe(text.slice(at, start)), html`<mark>${safe(text.slice(start, end))}</mark>`);
+  for (const { text: token, type } of tokens) {
+    const end = at + token.length;
+    const cuts = [at, ...marks.flat().filter((cut) => cut > at && cut < end), end];
+    for (const [i, from] of cuts.slice(0, -1).entries()) {
+      const piece = safe(text.slice(from, cuts[i + 1]));
+      const inner = type === undefined ? piece : html`<span class=${`t-${type}`}>${piece}</span>`;
+      parts.push(
+        marks.some(([start, stop]) => start <= from && from < stop) ? html`<mark>${inner}</mark>` : inner,
+      );
+    }
     at = end;
   }
-  return [...parts, safe(text.slice(at))];
-}
-
-export function Counts({ file }: { readonly file: FileDiff }): VNode {
-  return html`<span class="counts">${file.added === 0 ? null : html`<span class="plus">+${file.added}</span>`} ${file.removed === 0 ? null : html`<span class="minus">−${file.removed}</span>`} ${file.note === undefined || file.note === '' ? null : html`<span class="note">${safe(file.note)}</span>`}</span>`;
+  return parts;
 }

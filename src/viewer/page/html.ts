@@ -1,6 +1,7 @@
 import htm from 'htm';
 import { type ComponentChildren, h, type VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { FeedRow } from '../../records/view/view-data.ts';
 import { harmless, visibleName } from '../../report/bounded.ts';
 import { hueOf } from './state.ts';
 
@@ -15,54 +16,66 @@ export function safe(text: string): string {
 /** The style variables that colour an element as belonging to this session. */
 export function tint(session: string): Record<string, string> {
   const hue = hueOf(session);
-  return hue === undefined ? { '--h': '220', '--s': '8%' } : { '--h': String(hue), '--s': '62%' };
+  return { '--h': String(hue ?? 220), '--s': hue === undefined ? '8%' : '62%' };
 }
 
-export function Who({ id }: { readonly id: string }): VNode {
-  return html`<span class="who" style=${tint(id)}>${safe(id)}</span>`;
+/** The name of a session in its colour. */
+export function who(id: string): VNode {
+  return html`<span class="who clip" style=${tint(id)}>${safe(id)}</span>`;
 }
 
-/** A time of day. */
-export function timeOf(ms: number): string {
-  return new Date(ms).toLocaleTimeString([], {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    // Not `hour12: false`, with which American English writes midnight as 24:00.
-    hourCycle: 'h23',
-  });
+export function kindMark(row: Pick<FeedRow, 'kind' | 'undo'>): VNode {
+  return html`<i class=${`shape ${row.undo === true ? 'undo' : row.kind}`} aria-hidden="true"></i>`;
 }
 
-/** The day of a time, as `Nov 19`, `today` or `yesterday`. */
-export function dayWord(ms: number): string {
-  const day = (at: number): string => new Date(at).toLocaleDateString([], { month: 'short', day: 'numeric' });
-  if (day(ms) === day(Date.now())) return 'today';
-  return day(ms) === day(Date.now() - DAY_MS) ? 'yesterday' : day(ms);
+/** A path with its folder dimmed. */
+export function pathOf(path: string | undefined): VNode | null {
+  if (path === undefined || path === '') return null;
+  const text = visibleName(path);
+  const slash = text.lastIndexOf('/') + 1;
+  return html`<span class="path"><span class="dim">${text.slice(0, slash)}</span><span>${text.slice(slash)}</span></span>`;
+}
+
+/** Added and removed lines. */
+export function lineCounts({ added, removed }: { readonly added: number; readonly removed: number }): VNode {
+  return html`<span class="mono">${added === 0 ? null : html`<span class="good">+${added}</span>`} ${removed === 0 ? null : html`<span class="bad">−${removed}</span>`}</span>`;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-export function clock(ms: number): string {
-  return Date.now() - ms < DAY_MS / 2 ? timeOf(ms) : `${dayWord(ms)}, ${timeOf(ms)}`;
+/** The day of a time: `Today`, `Yesterday` or a date. */
+export function dayWord(ms: number): string {
+  const day = new Date(ms);
+  const isDay = (at: number): boolean => new Date(at).toDateString() === day.toDateString();
+  if (isDay(Date.now())) return 'Today';
+  if (isDay(Date.now() - DAY_MS)) return 'Yesterday';
+  return day.toLocaleDateString([], { weekday: 'short', year: 'numeric', month: 'short', day: 'numeric' });
 }
 
-/** How long ago something was, for people: `just now`, `5 min ago`, `3 h ago`, then the day. */
-function ago(ms: number): string {
+/** The time of day. */
+function clock(ms: number): string {
+  // Not `hour12: false`, with which American English writes midnight as 24:00.
+  return new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+}
+
+/** How long ago something was: `now`, `5 min`, `3 h`, then the time of day, below the heading of its day. */
+export function shortTime(ms: number): VNode {
   const minutes = Math.floor((Date.now() - ms) / 60_000);
-  if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${minutes} min ago`;
-  return minutes < 24 * 60 ? `${Math.floor(minutes / 60)} h ago` : dayWord(ms);
+  const words = minutes < 1 ? 'now' : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
+  return timeOf(ms, dayWord(ms) === 'Today' ? words : clock(ms));
 }
 
-export function Time({ ms }: { readonly ms: number }): VNode {
-  return html`<time datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${ago(ms)}</time>`;
+/** How long ago something was: `just now`, `5 min ago`, `3 h ago`, then the day and the time. */
+export function longTime(ms: number): VNode {
+  const minutes = Math.floor((Date.now() - ms) / 60_000);
+  const words =
+    minutes < 1 ? 'just now' : minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
+  return timeOf(ms, dayWord(ms) === 'Today' ? words : `${dayWord(ms)}, ${clock(ms)}`);
 }
 
-/** A path with its folder dimmed. */
-export function Path({ path }: { readonly path: string }): VNode {
-  const text = visibleName(path);
-  const slash = text.lastIndexOf('/') + 1;
-  return html`<span class="path"><span class="dir">${text.slice(0, slash)}</span><span class="base">${text.slice(slash)}</span></span>`;
+/** A time in words. A pointer over it shows the exact time. */
+function timeOf(ms: number, words: string): VNode {
+  return html`<time class="dim small" datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${words}</time>`;
 }
 
 interface WindowedProps {
@@ -70,7 +83,10 @@ interface WindowedProps {
   readonly rowHeight: number;
   readonly row: (index: number) => ComponentChildren;
   readonly label: string;
+  readonly class: string;
   readonly onEnd?: () => void;
+  /** Called with the range of rows that are rendered. */
+  readonly onShow?: (first: number, last: number) => void;
   /** The row to scroll to. */
   readonly at?: number | undefined;
   /**
@@ -78,22 +94,13 @@ interface WindowedProps {
    * the same item.
    */
   readonly item?: number | undefined;
-  readonly class?: string;
 }
 
 const OVERSCAN = 12;
 
 /** A list that renders only the visible rows. All rows have the same height. */
-export function Windowed({
-  count,
-  rowHeight,
-  row,
-  label,
-  onEnd,
-  at,
-  item = at,
-  class: name = '',
-}: WindowedProps): VNode {
+export function Windowed(props: WindowedProps): VNode {
+  const { count, rowHeight, row, label, onEnd, onShow, at, item = at, class: name } = props;
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -115,9 +122,9 @@ export function Windowed({
   const last = Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN);
   useEffect(() => {
     if (last >= count - OVERSCAN) onEnd?.();
-  }, [last, count]);
-  const shown: ComponentChildren[] = [];
-  for (let i = first; i < last; i += 1) shown.push(row(i));
+    onShow?.(first, last);
+  }, [first, last, count]);
+  const shown = Array.from({ length: Math.max(0, last - first) }, (_, i) => row(first + i));
   return html`<div class=${`windowed ${name}`} ref=${box} tabindex="-1" onScroll=${(event: Event) => setTop((event.currentTarget as HTMLElement).scrollTop)}>
     <ol aria-label=${label} style=${{ height: `${count * rowHeight}px` }}><li aria-hidden="true" role="presentation" style=${{ height: `${first * rowHeight}px` }}></li>${shown}</ol>
   </div>`;

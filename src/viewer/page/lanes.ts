@@ -2,236 +2,101 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { durationWords, laneAxis } from '../../records/view/lanes.ts';
 import type { FeedRow } from '../../records/view/view-data.ts';
-import { openRow } from './feed.ts';
-import { clock, html, safe } from './html.ts';
-import { hueOf, rows, selected } from './state.ts';
+import { html, kindMark, safe, tint } from './html.ts';
+import { filter, narrow, open, rows, selected, sessions } from './state.ts';
 
-const LANE = 26;
-const TOP = 8;
-const FOOT = 20;
-const MAX_LANES = 12;
-/** Only this many entries are drawn, the newest ones. More could not be distinguished on any screen. */
-const MAX_MARKS = 1000;
-const HIT = 12;
-
-interface Mark {
-  readonly x: number;
-  readonly y: number;
-  readonly row: FeedRow;
-}
+const LANE = 24;
+const FOOT = 16;
+const MAX_LANES = 6;
+/** The room at both ends of a lane for half a mark. */
+const EDGE = 10;
+/** Only this many of the newest entries are placed; no screen has room for more. */
+const MAX_MARKS = 500;
 
 /**
- * One lane per session, with time from left to right and idle time cut. Hidden from screen readers,
- * because the feed has the same entries as a list.
+ * One lane per session, with its newest entries from left to right. The name of a lane filters the
+ * page by its session. The marks are hidden from screen readers, because the list has the same
+ * entries.
  */
 export function Lanes(): VNode | null {
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  const [hover, setHover] = useState<Mark | undefined>(undefined);
-  const [dark, setDark] = useState(matchMedia('(prefers-color-scheme: dark)').matches);
-  const marks = useRef<readonly Mark[]>([]);
-  const shown = rows.value.slice(0, MAX_MARKS).reverse();
-  const lanes = [...new Set(rows.value.slice(0, MAX_MARKS).map(({ session }) => session))]
-    .slice(0, MAX_LANES)
-    .sort();
-  const height = TOP + lanes.length * LANE + FOOT;
+  const hasRows = sessions.value.length + rows.value.length > 0;
   useEffect(() => {
-    const node = canvas.current?.parentElement;
-    if (node === null || node === undefined) return undefined;
+    const node = box.current;
+    if (node === null) return undefined;
     const observer = new ResizeObserver(() => setWidth(node.clientWidth));
     observer.observe(node);
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    const change = (): void => setDark(scheme.matches);
-    scheme.addEventListener('change', change);
-    return () => {
-      observer.disconnect();
-      scheme.removeEventListener('change', change);
-    };
-  }, [lanes.length > 0]);
-  const now = selected.value;
-  const on = now?.kind === 'entry' ? now.seq : 0;
-  useEffect(() => {
-    if (canvas.current !== null && width > 0)
-      marks.current = draw(canvas.current, { shown, lanes, width, height, dark, on });
-  });
-  if (lanes.length === 0) return null;
-  const find = (event: MouseEvent): Mark | undefined => nearest(marks.current, event.offsetX, event.offsetY);
-  return html`<section class="lanes" aria-hidden="true">
-    <canvas ref=${canvas} style=${{ width: '100%', height: `${height}px`, cursor: hover === undefined ? 'default' : 'pointer' }}
-      onMouseMove=${(event: MouseEvent) => setHover(find(event))} onMouseLeave=${() => setHover(undefined)}
-      onClick=${(event: MouseEvent) => {
-        const mark = find(event);
-        if (mark !== undefined) openRow(mark.row);
-      }}></canvas>
-    ${hover === undefined ? null : html`<div class="tip" style=${{ left: `${Math.min(hover.x, width - 250)}px`, top: `${hover.y + 14}px` }}>${clock(hover.row.atMs)} <b>${safe(hover.row.what)}</b> ${safe(hover.row.path ?? '')} ${hover.row.code ?? ''}</div>`}
+    return () => observer.disconnect();
+  }, [hasRows]);
+  if (!hasRows) return null;
+  const newest = rows.value.slice(0, MAX_MARKS).reverse();
+  const axis = laneAxis(
+    newest.map(({ atMs }) => atMs),
+    Math.max(0, width - 2 * EDGE),
+  );
+  const drawn = newest.slice(axis.first);
+  const { lanes, others } = lanesFor(drawn);
+  const height = lanes.length * LANE;
+  const chosen = filter.value.session;
+  const toggle = (id: string): void => void narrow({ session: chosen === id ? '' : id });
+  return html`<section class="lanes" aria-label="Sessions">
+    <div class="names" role="group" aria-label="Show one session">${lanes.map((id) => html`<button type="button" class="lane clip" aria-pressed=${chosen === id} style=${tint(id)} title=${titleOf(id)} onClick=${() => toggle(id)}>${safe(id)}</button>`)}
+      ${others.length === 0 ? null : html`<select class="lane" aria-label="Other sessions" value="" onChange=${(event: Event) => toggle((event.currentTarget as HTMLSelectElement).value)}><option value="">${others.length} more…</option>${others.map((id) => html`<option value=${id}>${safe(id)}</option>`)}</select>`}</div>
+    <div class="marks" ref=${box} aria-hidden="true"><svg width="100%" height=${height + FOOT}>
+      ${lanes.map((id, i) => html`<line key=${id} x1="0" x2="100%" y1=${i * LANE + LANE / 2} y2=${i * LANE + LANE / 2} />`)}
+      ${axis.pauses.map(({ at, ms }) => html`<g class="pause"><line x1=${at + EDGE} x2=${at + EDGE} y1="2" y2=${height} /><text x=${at + EDGE} y=${height + FOOT - 4}>${durationWords(ms)}</text></g>`)}
+      ${drawn.map((row, i) => mark(row, (axis.at[i] ?? 0) + EDGE, lanes.indexOf(row.session) * LANE + LANE / 2))}
+    </svg></div>
+    <p class="bar small dim" aria-hidden="true">${LEGEND.map(([row, word]) => html`<span>${kindMark(row)} ${word}</span>`)}</p>
   </section>`;
 }
 
-function nearest(marks: readonly Mark[], x: number, y: number): Mark | undefined {
-  let best: Mark | undefined;
-  let least = HIT;
-  for (const mark of marks) {
-    const distance = Math.hypot(mark.x - x, mark.y - y);
-    if (distance < least) {
-      best = mark;
-      least = distance;
-    }
-  }
-  return best;
+const LEGEND: readonly (readonly [Pick<FeedRow, 'kind' | 'undo'>, string])[] = [
+  [{ kind: 'read' }, 'read'],
+  [{ kind: 'change' }, 'change'],
+  [{ kind: 'change', undo: true }, 'undo'],
+  [{ kind: 'refusal' }, 'refusal'],
+  [{ kind: 'turn' }, 'prompt'],
+];
+
+/** The sessions that have a lane, by name, and all others. The chosen session has one. */
+function lanesFor(drawn: readonly FeedRow[]): { lanes: readonly string[]; others: readonly string[] } {
+  const { session } = filter.value;
+  const active = [
+    ...(session === undefined ? [] : [session]),
+    ...drawn.toReversed().map((row) => row.session),
+  ];
+  const known = sessions.value.map(({ id }) => id);
+  // With a filter, only one session has entries here, and the other lanes must stay in reach.
+  const all = [...new Set([...active, ...known])];
+  const lanes = (session === undefined ? [...new Set(active)] : all).slice(0, MAX_LANES);
+  return { lanes: [...lanes].sort(), others: all.filter((id) => !lanes.includes(id)) };
 }
 
-interface Scene {
-  /** The drawn entries, oldest first. */
-  readonly shown: readonly FeedRow[];
-  readonly lanes: readonly string[];
-  readonly width: number;
-  readonly height: number;
-  readonly dark: boolean;
-  readonly on: number;
+function titleOf(id: string): string {
+  const found = sessions.value.find((session) => session.id === id);
+  if (found === undefined) return safe(id);
+  return `${safe(id)}${found.client === undefined ? '' : `, ${safe(found.client)}`}, ${found.open ? 'open' : 'closed'}`;
 }
 
-function draw(canvas: HTMLCanvasElement, { shown, lanes, width, height, dark, on }: Scene): Mark[] {
-  const scale = devicePixelRatio || 1;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  const pen = canvas.getContext('2d');
-  if (pen === null) return [];
-  pen.scale(scale, scale);
-  const narrow = width < 600;
-  const left = narrow ? 12 : 132;
-  const right = width - 16;
-  const quiet = dark ? '#9aa4b5' : '#5b6575';
-  const rail = dark ? '#2b323e' : '#e4e8ee';
-  pen.font = '12px system-ui, sans-serif';
-  pen.textBaseline = 'middle';
-  for (const [i, id] of lanes.entries()) {
-    const y = TOP + i * LANE + LANE / 2;
-    pen.strokeStyle = rail;
-    line(pen, left, y, right, y);
-    if (narrow) continue;
-    pen.fillStyle = colour({ session: id, dark });
-    pen.fillText(fitted(pen, safe(id), left - 22), 4, y);
-  }
-  const axis = laneAxis(shown.map(({ atMs }) => atMs));
-  const place = (at: number): number => left + 8 + at * (right - left - 16);
-  pen.textAlign = 'center';
-  for (const { at } of axis.cuts) {
-    const x = place(at);
-    pen.setLineDash([2, 4]);
-    pen.strokeStyle = dark ? '#4a5362' : '#b9c1cd';
-    line(pen, x, TOP, x, height - FOOT);
-    pen.setLineDash([]);
-  }
-  labels(pen, {
-    axis: axis.cuts.map(({ at, ms }) => [place(at), `${durationWords(ms)} idle`] as const),
-    y: height - 9,
-    quiet,
-    left,
-    right,
-    ends: [shown[0]?.atMs, shown.at(-1)?.atMs],
-  });
-  const marks: Mark[] = [];
-  for (const [i, row] of shown.entries()) {
-    const lane = lanes.indexOf(row.session);
-    if (lane < 0) continue;
-    const mark = { x: place(axis.at[i] ?? 0), y: TOP + lane * LANE + LANE / 2, row };
-    marks.push(mark);
-    drawMark(pen, mark, { dark, isOn: row.seq === on });
-  }
-  return marks;
+function mark(row: FeedRow, x: number, y: number): VNode | null {
+  // The session has no lane.
+  if (y < 0) return null;
+  const now = selected.value;
+  const isOn = now !== undefined && now.kind !== 'file' && now.seq === row.seq;
+  const kind = row.undo === true ? 'undo' : row.kind;
+  const go = (): void => open({ kind: row.kind === 'turn' ? 'turn' : 'entry', seq: row.seq });
+  return html`<g key=${row.seq} class=${`mark ${kind}${isOn ? ' on' : ''}`} style=${tint(row.session)} transform=${`translate(${x} ${y})`} onClick=${go}>
+    <title>${safe(`${row.session}: ${row.what} ${row.path ?? ''}, ${new Date(row.atMs).toLocaleString()}`)}</title>
+    <rect x="-6.5" y="-12" width="13" height="24" /><path d=${SHAPES[kind] ?? 'M0-4V4'} /></g>`;
 }
 
-function labels(
-  pen: CanvasRenderingContext2D,
-  {
-    axis,
-    y,
-    quiet,
-    left,
-    right,
-    ends,
-  }: {
-    axis: readonly (readonly [number, string])[];
-    y: number;
-    quiet: string;
-    left: number;
-    right: number;
-    ends: readonly (number | undefined)[];
-  },
-): void {
-  pen.fillStyle = quiet;
-  pen.font = '11px system-ui, sans-serif';
-  const [first, last] = ends;
-  if (first === undefined || last === undefined) return;
-  pen.textAlign = 'left';
-  pen.fillText(clock(first), left, y);
-  const end = right - pen.measureText(clock(last)).width;
-  pen.fillText(clock(last), end, y);
-  pen.textAlign = 'center';
-  let free = left + pen.measureText(clock(first)).width + 16;
-  for (const [x, text] of axis) {
-    const half = pen.measureText(text).width / 2;
-    if (x - half < free || x + half > end - 16) continue;
-    pen.fillText(text, x, y);
-    free = x + half + 16;
-  }
-}
-
-function drawMark(
-  pen: CanvasRenderingContext2D,
-  { x, y, row }: Mark,
-  { dark, isOn }: { dark: boolean; isOn: boolean },
-): void {
-  const ink = colour({ session: row.session, dark });
-  const paper = dark ? '#171b22' : '#fff';
-  pen.lineWidth = 1.8;
-  pen.strokeStyle = ink;
-  pen.fillStyle = ink;
-  if (isOn) {
-    pen.fillStyle = dark ? '#39435a' : '#dbe4fb';
-    pen.beginPath();
-    pen.arc(x, y, 11, 0, 7);
-    pen.fill();
-  }
-  pen.beginPath();
-  if (row.kind === 'read' || row.kind === 'look') {
-    pen.arc(x, y, 3.6, 0, 7);
-    pen.fillStyle = paper;
-  } else if (row.kind === 'change') {
-    pen.roundRect(x - 5, y - 5, 10, 10, 2);
-    pen.fillStyle = row.undo === true ? paper : ink;
-  } else if (row.kind === 'refusal') {
-    pen.moveTo(x, y - 7);
-    pen.lineTo(x + 7, y + 5.5);
-    pen.lineTo(x - 7, y + 5.5);
-    pen.closePath();
-    pen.fillStyle = pen.strokeStyle = dark ? '#ff7b72' : '#c3362b';
-  } else {
-    pen.moveTo(x, y - 6);
-    pen.lineTo(x, y + 6);
-    pen.lineWidth = row.kind === 'turn' ? 3 : 1;
-  }
-  pen.fill();
-  pen.stroke();
-  pen.lineWidth = 1;
-}
-
-function line(pen: CanvasRenderingContext2D, x1: number, y1: number, x2: number, y2: number): void {
-  pen.beginPath();
-  pen.moveTo(x1, y1);
-  pen.lineTo(x2, y2);
-  pen.stroke();
-}
-
-function colour({ session, dark }: { readonly session: string; readonly dark: boolean }): string {
-  const hue = hueOf(session);
-  const strength = hue === undefined ? 8 : 62;
-  return `hsl(${hue ?? 220} ${strength}% ${dark ? 68 : 36}%)`;
-}
-
-function fitted(pen: CanvasRenderingContext2D, text: string, width: number): string {
-  if (pen.measureText(text).width <= width) return text;
-  let end = text.length;
-  while (end > 1 && pen.measureText(`${text.slice(0, end)}…`).width > width) end -= 1;
-  return `${text.slice(0, end)}…`;
-}
+const SQUARE = 'M-4-4H4V4H-4Z';
+const SHAPES: Readonly<Record<string, string>> = {
+  read: 'M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1-3.5 0Z',
+  change: SQUARE,
+  undo: SQUARE,
+  refusal: 'M0-5.5L5.5 4.5H-5.5Z',
+  turn: 'M-1-8H1V8H-1Z',
+};

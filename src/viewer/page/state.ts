@@ -1,4 +1,5 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { EntryKind } from '../../model/entry.ts';
 import type {
   EntryView,
   FeedFilter,
@@ -6,37 +7,28 @@ import type {
   FeedRow,
   FilePicture,
   FileRow,
+  LineCounts,
   LiveView,
-  Numbers,
+  Saves,
   SessionRow,
   StartView,
-  StateView,
   TurnDetail,
   TurnRow,
 } from '../../records/view/view-data.ts';
 
-/** The interval at which the page requests new entries. */
+/** The interval at which the page asks for new entries. */
 const POLL_MS = 1000;
-/**
- * Maximum number of rows in the list. At this number, no older rows are fetched, and each new row
- * removes the oldest one.
- */
+/** Maximum number of rows in the list. At this number, no older rows are fetched. */
 const MAX_ROWS = 20_000;
 const TOKEN = /^[\w-]{43}$/;
 
-export type Tab = 'activity' | 'turns' | 'files' | 'numbers';
-type ViewerSelection =
-  | { readonly kind: 'entry'; readonly seq: number }
-  | { readonly kind: 'turn'; readonly seq: number }
+export type Tab = 'activity' | 'turns' | 'files' | 'saves';
+export type ViewerSelection =
+  | { readonly kind: 'entry' | 'turn'; readonly seq: number }
   | { readonly kind: 'file'; readonly root: string; readonly path: string };
 
-interface NumbersView {
-  readonly numbers: Numbers;
-  readonly state: StateView;
-}
-
 /** The content of the page's right side. */
-export type Detail =
+type Detail =
   | { readonly kind: 'entry'; readonly view: EntryView }
   | { readonly kind: 'turn'; readonly view: TurnDetail }
   | { readonly kind: 'file'; readonly view: FilePicture }
@@ -57,10 +49,13 @@ export const sessions: Signal<readonly SessionRow[]> = signal([]);
 export const turns: Signal<readonly TurnRow[]> = signal([]);
 /** True if the server may have turns that are older than those in `turns`. */
 export const hasOlderTurns: Signal<boolean> = signal(false);
-export const files: Signal<readonly FileRow[]> = signal([]);
+export const files: Signal<readonly FileRow[] | undefined> = signal(undefined);
+export const saves: Signal<Saves | undefined> = signal(undefined);
+export const counts: Signal<LineCounts> = signal({});
 export const selected: Signal<ViewerSelection | undefined> = signal(undefined);
 export const detail: Signal<Detail | undefined> = signal(undefined);
-export const countedText: Signal<NumbersView | undefined> = signal(undefined);
+/** The number of unchanged lines around each hunk of the shown diffs; undefined means a few. */
+export const contextLines: Signal<number | undefined> = signal(undefined);
 
 const HUES = [221, 158, 28, 276, 338, 190, 52, 300, 8, 120];
 const places = new Map<string, number>();
@@ -101,14 +96,9 @@ export async function takeToken(): Promise<boolean> {
 }
 
 export async function ask<T>(path: string, body?: object): Promise<T> {
-  const init: RequestInit =
-    body === undefined
-      ? {}
-      : { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-  const answer = await fetch(`/api/${path}`, {
-    ...init,
-    headers: { ...init.headers, authorization: `Bearer ${token}` },
-  });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const answer = await fetch(`/api/${path}`, { ...init, headers });
   const value: unknown = await answer.json();
   // Status 409 is an answer too: an undo that was refused, with the reason.
   if (answer.ok || answer.status === 409) return value as T;
@@ -130,18 +120,74 @@ export async function begin(): Promise<void> {
   void follow(first.cursor);
 }
 
-let lists: Promise<void> | undefined;
+async function follow(cursor: string): Promise<void> {
+  for (let after = cursor; ; ) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    try {
+      const came = await ask<LiveView>(`live?${new URLSearchParams({ after })}`);
+      after = came.cursor;
+      for (const kind of came.kinds) {
+        for (const part of ['feed', 'sessions', ...(CONCERNED[kind] ?? [])] as const) outdated.add(part);
+      }
+      live.value = true;
+      if (hasLoadFailed.value) await load(older.value);
+      await update();
+    } catch {
+      live.value = false;
+    }
+  }
+}
 
-/** Fetches turns and files once; `update` keeps them up to date. */
-export function fetchLists(): Promise<void> {
-  const fetchBoth = async (): Promise<void> => {
-    await fetchTurns();
+/** The parts of the page that are fetched from the server. */
+type Part = 'feed' | 'sessions' | 'turns' | 'files' | 'saves' | 'detail';
+
+/** The parts that entries of a kind change, besides the list of entries and the sessions. */
+const CONCERNED: Partial<Readonly<Record<EntryKind, readonly Part[]>>> = {
+  change: ['turns', 'files', 'saves', 'detail'],
+  refusal: ['files', 'saves', 'detail'],
+  read: ['detail'],
+  turn: ['turns'],
+};
+
+/** The parts that must be fetched again. A part stays here until the server has answered. */
+const outdated = new Set<Part>();
+
+/** Fetches outdated parts, except lists that are not shown. Throws if the server does not answer. */
+async function update(): Promise<void> {
+  for (const part of [...outdated]) {
+    if ((part === 'files' || part === 'saves') && tab.value !== part) continue;
+    await FETCH[part]().catch(unlessUnanswered);
+    outdated.delete(part);
+  }
+}
+
+/** Fetches parts of the page now. If the server does not answer, the page tries again. */
+export async function refresh(...parts: readonly Part[]): Promise<void> {
+  for (const part of parts) outdated.add(part);
+  await update().catch(() => {});
+}
+
+const FETCH: Readonly<Record<Part, () => Promise<void>>> = {
+  feed: fetchNewest,
+  sessions: async () => {
+    sessions.value = await ask('sessions');
+  },
+  turns: fetchTurns,
+  files: async () => {
     files.value = await ask('files');
-  };
-  lists ??= fetchBoth().catch(() => {
-    lists = undefined;
-  });
-  return lists;
+  },
+  saves: async () => {
+    saves.value = await ask('saves');
+  },
+  detail: fetchDetail,
+};
+
+/**
+ * Ignores an error that the server sent. If the server did not answer, the error is a TypeError of
+ * `fetch`, and this function throws it again.
+ */
+function unlessUnanswered(error: unknown): void {
+  if (error instanceof TypeError) throw error;
 }
 
 /** The server sends at most this many turns at once. */
@@ -162,97 +208,6 @@ export async function loadOlderTurns(): Promise<void> {
   turns.value = [...turns.value, ...came];
 }
 
-async function follow(cursor: string): Promise<void> {
-  for (let after = cursor; ; ) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    try {
-      const { path } = filter.value;
-      const query = new URLSearchParams({ after, ...(path === undefined ? {} : { path }) });
-      const came = await ask<LiveView>(`live?${query}`);
-      after = came.cursor;
-      live.value = true;
-      if (came.isCut === true) await reload();
-      else addNew(came, path);
-      noteOutdated(came.rows);
-      await update();
-      if (hasLoadFailed.value) await load(older.value);
-      if (tab.value === 'numbers' && countedText.value === undefined) await countText();
-    } catch {
-      live.value = false;
-    }
-  }
-}
-
-/**
- * Adds new rows that match the filter. `matching`: the numbers of the rows that concern the path
- * `asked`, as the server has found.
- */
-function addNew({ rows: came, matching = [] }: LiveView, asked: string | undefined): void {
-  const { path, ...rest } = filter.value;
-  const found = new Set(matching);
-  // If the user has changed the filter's path meanwhile, `matching` does not apply. Then compare
-  // only the path in the row.
-  const concerns = (row: FeedRow): boolean =>
-    path === asked ? path === undefined || found.has(row.seq) : fits(row, { path });
-  const fitting = came.filter((row) => fits(row, rest) && concerns(row));
-  const isKnown = new Set(rows.value.slice(0, came.length).map(({ seq }) => seq));
-  rows.value = [...fitting.filter(({ seq }) => !isKnown.has(seq)), ...rows.value].slice(0, MAX_ROWS);
-}
-
-type Part = 'sessions' | 'turns' | 'files' | 'numbers' | 'detail';
-
-/** The parts of the page that `update` must fetch again. A part stays here if the server does not answer. */
-const outdated = new Set<Part>();
-
-/** Notes the parts of the page that new entries concern. */
-function noteOutdated(came: readonly FeedRow[]): void {
-  const has = (...kinds: readonly FeedRow['kind'][]): boolean =>
-    came.some(({ kind }) => kinds.includes(kind));
-  const isNew = ({ session }: FeedRow): boolean => sessions.value.every(({ id }) => id !== session);
-  if (has('session') || came.some(isNew)) outdated.add('sessions');
-  if (has('turn', 'change')) outdated.add('turns');
-  if (has('change', 'refusal')) outdated.add('files').add('numbers');
-  const shown = detail.value;
-  const concernsFile = shown?.kind === 'file' && has('change', 'read', 'refusal');
-  const concernsTurn = shown?.kind === 'turn' && has('change');
-  const concernsEntry = shown?.kind === 'entry' && shown.view.kind !== 'plain' && has('change', 'refusal');
-  if (concernsFile || concernsTurn || concernsEntry) outdated.add('detail');
-}
-
-/** Fetches the outdated parts. Throws if the server does not answer; the next update then fetches the rest. */
-async function update(): Promise<void> {
-  for (const part of [...outdated]) {
-    await fetchPart(part).catch(unlessUnanswered);
-    outdated.delete(part);
-  }
-}
-
-/**
- * Ignores an error that the server sent. If the server did not answer, the error is a TypeError of
- * `fetch`, and this function throws it again.
- */
-function unlessUnanswered(error: unknown): void {
-  if (error instanceof TypeError) throw error;
-}
-
-async function fetchPart(part: Part): Promise<void> {
-  if (part === 'sessions') sessions.value = await ask('sessions');
-  else if (part === 'turns') await fetchTurns();
-  else if (part === 'files') files.value = await ask('files');
-  else if (part === 'detail') await showAgain();
-  else if (tab.value === 'numbers') await countAgain();
-}
-
-function fits(row: FeedRow, { session, kinds, path, code, turn }: FeedFilter): boolean {
-  return (
-    (session === undefined || row.session === session) &&
-    (kinds === undefined || kinds.includes(row.kind)) &&
-    (path === undefined || (row.path ?? '').toLowerCase().includes(path.toLowerCase())) &&
-    (code === undefined || row.code === code) &&
-    (turn === undefined || row.turn === turn)
-  );
-}
-
 let request = 0;
 
 /** Shows only the entries that match the filter. Parts of the filter that are not given stay as they are. */
@@ -262,19 +217,31 @@ export async function narrow(part: FeedFilter): Promise<void> {
       ([, value]) => value !== undefined && value.length > 0,
     ),
   );
-  await reload();
+  rows.value = [];
+  older.value = undefined;
+  await load(undefined);
 }
 
-/** Shows only the entries that match this filter, without any earlier filter. */
+/** Shows the entries that match this filter in the list of all entries, without any earlier filter. */
 export function narrowTo(whole: FeedFilter): Promise<void> {
+  tab.value = 'activity';
   filter.value = {};
   return narrow(whole);
 }
 
-async function reload(): Promise<void> {
-  rows.value = [];
-  older.value = undefined;
-  await load(undefined);
+/** Fetches the newest rows, and keeps the older ones that are shown if no row between them is missing. */
+async function fetchNewest(): Promise<void> {
+  const mine = request;
+  const page = await askFeed(undefined);
+  // The user has changed the filter meanwhile.
+  if (mine !== request) return;
+  const last = page.rows.at(-1)?.seq ?? 0;
+  const kept = rows.value.filter(({ seq }) => seq < last);
+  const isWhole = page.next === undefined || (rows.value[0]?.seq ?? 0) >= last;
+  batch(() => {
+    rows.value = [...page.rows, ...(isWhole ? kept : [])].slice(0, MAX_ROWS);
+    if (!isWhole || kept.length === 0) older.value = page.next;
+  });
 }
 
 /**
@@ -294,9 +261,9 @@ async function load(before: number | undefined): Promise<void> {
   try {
     const wanted = rows.value.length + 100;
     for (let next = before; ; ) {
-      const page = await ask<FeedPage>(`feed?${queryOf(filter.value, next)}`);
+      const page = await askFeed(next);
       if (mine !== request) return;
-      // While the request ran, `addNew` may have added rows that are also in its answer.
+      // While the request ran, `fetchNewest` may have added rows that are also in its answer.
       const isKnown = new Set(rows.value.map(({ seq }) => seq));
       rows.value = [...rows.value, ...page.rows.filter(({ seq }) => !isKnown.has(seq))];
       older.value = page.next;
@@ -310,12 +277,35 @@ async function load(before: number | undefined): Promise<void> {
   }
 }
 
-function queryOf({ kinds, ...rest }: FeedFilter, before: number | undefined): string {
+function askFeed(before: number | undefined): Promise<FeedPage> {
+  const { kinds, ...rest } = filter.value;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) if (typeof value === 'string') query.set(name, value);
   for (const kind of kinds ?? []) query.append('kind', kind);
   if (before !== undefined) query.set('before', String(before));
-  return query.toString();
+  return ask(`feed?${query}`);
+}
+
+const asked = new Set<number>();
+
+/** Fetches the numbers of lines that changes added and removed. Each change is asked for once. */
+export async function countLines(changes: readonly number[]): Promise<void> {
+  const wanted = changes.filter((seq) => !asked.has(seq)).slice(0, 100);
+  if (wanted.length === 0) return;
+  for (const seq of wanted) asked.add(seq);
+  try {
+    const came = await ask<LineCounts>(`counts?${wanted.map((seq) => `seq=${seq}`).join('&')}`);
+    counts.value = { ...counts.value, ...came };
+    await countLines(changes);
+  } catch {
+    for (const seq of wanted) asked.delete(seq);
+  }
+}
+
+/** Shows another list. The lists of files and saves are fetched when they are shown. */
+export function showTab(name: Tab): void {
+  tab.value = name;
+  if (name === 'files' || name === 'saves') void refresh(name);
 }
 
 /** Opens an item on the page's right side. The address names the item, so that the browser's back button works. */
@@ -339,26 +329,22 @@ function escaped(text: string): string {
 
 /** Shows the item that the address names. */
 export async function followAddress(): Promise<void> {
-  selected.value = selectedIn(location.hash);
-  detail.value = undefined;
+  batch(() => {
+    selected.value = selectedIn(location.hash);
+    detail.value = undefined;
+    contextLines.value = undefined;
+  });
   await show();
 }
 
 function selectedIn(hash: string): ViewerSelection | undefined {
   const [, kind, first = '', second = ''] = hash.split('/');
-  if (kind === 'file') return fileIn(first, second);
   if ((kind === 'entry' || kind === 'turn') && /^\d+$/.test(first)) return { kind, seq: Number(first) };
-  return undefined;
-}
-
-/**
- * The file that the address names. Undefined if the user has altered the address so that its
- * escapes are invalid.
- */
-function fileIn(root: string, path: string): ViewerSelection | undefined {
+  if (kind !== 'file') return undefined;
   try {
-    return { kind: 'file', root: decodeURIComponent(root), path: decodeURIComponent(path) };
+    return { kind, root: decodeURIComponent(first), path: decodeURIComponent(second) };
   } catch {
+    // The user has altered the address so that its escapes are invalid.
     return undefined;
   }
 }
@@ -367,41 +353,33 @@ function fileIn(root: string, path: string): ViewerSelection | undefined {
 export async function show(): Promise<void> {
   const what = selected.value;
   try {
-    await showAgain();
+    await fetchDetail();
   } catch {
     outdated.add('detail');
-    if (selected.value === what) detail.value = { kind: 'failed', text: UNANSWERED };
+    const text = 'The viewer does not answer. The page tries again.';
+    if (selected.value === what) detail.value = { kind: 'failed', text };
   }
 }
 
-const UNANSWERED = 'The viewer does not answer. The page tries again.';
-
 /** Fetches the selected item. If the server does not answer, throws and leaves the shown item as it is. */
-async function showAgain(): Promise<void> {
+async function fetchDetail(): Promise<void> {
   const what = selected.value;
   if (what === undefined) return;
-  const found = await fetchDetail(what).catch((error: Error): Detail => {
+  const found = await askDetail(what).catch((error: Error): Detail => {
     unlessUnanswered(error);
     return { kind: 'failed', text: error.message };
   });
   if (selected.value === what) detail.value = found;
 }
 
-async function fetchDetail(what: ViewerSelection): Promise<Detail> {
-  if (what.kind === 'entry') return { kind: 'entry', view: await ask(`entry?seq=${what.seq}`) };
-  if (what.kind === 'turn') return { kind: 'turn', view: await ask(`turn?seq=${what.seq}`) };
-  const query = new URLSearchParams({ root: what.root, path: what.path });
-  return { kind: 'file', view: await ask(`file?${query}`) };
-}
-
-/**
- * Fetches the content of the tab `numbers`. If that fails, keeps the earlier content, and `update`
- * tries again.
- */
-export async function countText(): Promise<void> {
-  await countAgain().catch(() => outdated.add('numbers'));
-}
-
-async function countAgain(): Promise<void> {
-  countedText.value = await ask<NumbersView>('numbers');
+async function askDetail(what: ViewerSelection): Promise<Detail> {
+  if (what.kind === 'file') {
+    const query = new URLSearchParams({ root: what.root, path: what.path });
+    return { kind: 'file', view: await ask(`file?${query}`) };
+  }
+  const context = contextLines.value === undefined ? '' : `&context=${contextLines.value}`;
+  const path = `${what.kind}?seq=${what.seq}${context}`;
+  return what.kind === 'turn'
+    ? { kind: 'turn', view: await ask(path) }
+    : { kind: 'entry', view: await ask(path) };
 }

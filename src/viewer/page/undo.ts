@@ -1,9 +1,11 @@
 import { type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { UndoneFile } from '../../model/results.ts';
 import type { UndoView } from '../../records/view/view-data.ts';
-import { Counts, Diff } from './diff.ts';
-import { html, Path, safe } from './html.ts';
+import { countOf } from '../../report/amounts.ts';
+import { diffOf } from './diff.ts';
+import { html, lineCounts, pathOf, safe } from './html.ts';
 import { ask, show } from './state.ts';
 
 /** An undo that is being previewed or done. */
@@ -56,7 +58,8 @@ async function confirmUndo(now: OpenUndo): Promise<void> {
   await show();
 }
 
-function tell(text: string): void {
+/** Shows a message for a few seconds. */
+export function tell(text: string): void {
   toldText.value = text;
   setTimeout(() => {
     if (toldText.value === text) toldText.value = undefined;
@@ -76,31 +79,39 @@ export function UndoDialog(): VNode | null {
   };
   return html`<dialog ref=${box} aria-labelledby="undo-title" onClose=${close}>
     <h2 id="undo-title">${safe(now.title)}</h2>
-    <div class="body" tabindex="0" role="region" aria-label="What it would do">${now.error === undefined ? html`<${Preview} now=${now} />` : html`<p class="bad">${safe(now.error)}</p>`}</div>
-    <footer><${Actions} now=${now} close=${close} /></footer>
+    <div class="body" tabindex="0" role="region" aria-label="What it would do">${now.error === undefined ? previewOf(now) : html`<p class="bad">${safe(now.error)}</p>`}</div>
+    <footer class="bar">${actionsOf(now, close)}</footer>
   </dialog>`;
 }
 
-function Preview({ now }: { readonly now: OpenUndo }): VNode {
-  const { preview } = now;
-  if (preview === undefined) return html`<p class="hint" role="status">preparing the preview…</p>`;
+function previewOf({ preview }: OpenUndo): VNode {
+  if (preview === undefined) return html`<p class="dim" role="status">preparing the preview…</p>`;
   if (!preview.ok)
-    return html`<p class="conflict"><b>Not taken back: <span class="code">${preview.code}</span></b> ${preview.path === '' ? null : html`<${Path} path=${preview.path} />`} ${safe(preview.reason)}.</p>
-      ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => html`<${Diff} file=${file} />`)}`;
-  if (preview.files.length === 0) return html`<p>There is nothing to take back.</p>`;
-  return html`<p>This would change ${preview.files.length} ${preview.files.length === 1 ? 'file' : 'files'}:</p>
-    ${preview.files.map(({ path, did }) => {
-      const file = preview.diffs.find((each) => each.path === path);
-      return html`<section class="file"><h3><${Path} path=${path} /> <span class="note">${did}</span> ${file === undefined ? null : html`<${Counts} file=${file} />`}</h3>${file === undefined ? null : html`<${Diff} file=${file} />`}</section>`;
+    return html`<p class="banner conflict"><b>This can't be taken back: <span class="tag bad">${preview.code}</span></b> ${pathOf(preview.path)} ${safe(preview.reason)}.</p>
+      ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => diffOf(file))}`;
+  const { files, diffs, stays } = preview;
+  if (files.length === 0) return html`<p>There is nothing to take back.</p>`;
+  return html`<p>This would change ${countOf(files.length, 'file')}. It can be undone too.</p>
+    ${stays.length === 0 ? null : html`<ul class="banner stays">${stays.map((each) => html`<li>${safe(each)}</li>`)}</ul>`}
+    ${files.map(({ path, did }) => {
+      const file = diffs.find((each) => each.path === path);
+      return html`<section class="file"><h3 class="bar">${pathOf(path)}<span class="dim">${DID[did]}</span>${file && lineCounts(file)}</h3>${file && diffOf(file)}</section>`;
     })}`;
 }
 
-function Actions({ now, close }: { readonly now: OpenUndo; readonly close: () => void }): VNode {
+/** What an undo does to a file. */
+const DID: Readonly<Record<UndoneFile['did'], string>> = {
+  restored: 'restored',
+  removed: 'removed',
+  recreated: 'created again',
+  'moved-back': 'moved back',
+  merged: 'restored, later edits stay',
+  kept: 'stays, because it is in use',
+};
+
+function actionsOf(now: OpenUndo, close: () => void): VNode {
   const { preview } = now;
-  const canMerge =
-    preview?.ok === false && preview.canMerge && !('hunk' in now.body) && !('merge' in now.body);
   const isReady = preview?.ok === true && preview.files.length > 0;
-  return html`<button type="button" onClick=${close}>Cancel</button>
-    ${canMerge ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void offerUndo(now.title, now.path, { ...now.body, merge: true })}>Keep both: merge</button>` : null}
+  return html`<button type="button" onClick=${close}>${now.busy || isReady ? 'Cancel' : 'Close'}</button>
     ${isReady ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void confirmUndo(now)}>Take back</button>` : null}`;
 }

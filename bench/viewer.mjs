@@ -60,7 +60,9 @@ async function measured(base, browser) {
         await clicked(page, 'a.row.change', '.detail .diff'),
         await clicked(page, '.row.refusal', '.detail dl'),
       );
-      filters.push(await clicked(page, '.kinds button:nth-child(2)', '.feed:not(:has(.row.read)) .row.refusal'));
+      filters.push(
+        await clicked(page, '.kinds button:nth-child(2)', '.feed:not(:has(.row.read)) .row.refusal'),
+      );
       for (let i = 0; i < 20; i += 1) {
         await page.evaluate(() => document.querySelector('.feed').scrollBy(0, 1e6));
         await page.waitForTimeout(20);

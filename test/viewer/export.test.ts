@@ -51,7 +51,9 @@ describe('lookfirst view --export', () => {
     ]);
     expect(code).toBe(0);
     expect(out).toContain('# coder edit code.ts');
-    expect(out).toContain('Had it read the file? In part: it had read all lines (secrets masked) of the file as it was');
+    expect(out).toContain(
+      'Had it read the file? In part: it had read all lines (secrets masked) of the file as it was',
+    );
     expect(out).toContain('-const a = 1;\n+const a = 2;\n```');
     expect(out).not.toContain(TOKEN);
     expect(out).not.toContain('TWO');

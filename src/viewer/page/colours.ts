@@ -64,8 +64,8 @@ function loadOnce(): void {
   if (isAsked) return;
   isAsked = true;
   import('./highlight.ts').then(
-    (loaded) => {
-      highlighter.value = loaded;
+    ({ tokenize }) => {
+      highlighter.value = { tokenize };
     },
     () => {
       isAsked = false;

@@ -40,7 +40,7 @@ export const live: Signal<boolean> = signal(false);
 export const tab: Signal<Tab> = signal('activity');
 export const rows: Signal<readonly FeedRow[]> = signal([]);
 /** The position from which the server continues with older rows; undefined if there are none. */
-export const older: Signal<number | undefined> = signal(undefined);
+const older: Signal<number | undefined> = signal(undefined);
 export const isSearching: Signal<boolean> = signal(false);
 /** True if the last request for entries failed. The page repeats it when the server answers again. */
 export const hasLoadFailed: Signal<boolean> = signal(false);

@@ -231,7 +231,7 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'session/ambient.ts': 'runInSession finds a session of this process by its id',
   'store/sqlite/sqlite-store.ts': 'stores that this process has open on one database file see each other',
   'viewer/page/state.ts': 'the state of the page',
-  'viewer/page/feed.ts': 'the timer of the search field',
+  'viewer/page/list.ts': 'the timer of the search field',
 };
 /** Functions that may have a boolean parameter, because a framework prescribes their signature. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);

@@ -3,9 +3,9 @@ import { refused } from '../model/verdict.ts';
 import { rewindJob } from '../records/rewind.ts';
 import { type TurnView, turnViews } from '../records/turns.ts';
 import { takeBack, takeBackPart, type UndoJob, undoJobs } from '../records/undo-jobs.ts';
-import { changedLines, type ViewSources } from '../records/view/diffs.ts';
+import { linesOfChange, type ViewSources } from '../records/view/diffs.ts';
 import {
-  entryAt,
+  entryNumbered,
   entryView,
   recentFiles,
   sessionRows,
@@ -109,9 +109,9 @@ export class Api {
   async #countLines(sources: ViewSources, changes: readonly number[]): Promise<LineCounts> {
     const counts: Record<number, readonly [number, number]> = {};
     for (const seq of changes.slice(0, MAX_COUNTS)) {
-      const entry = this.#counts.has(seq) ? undefined : await entryAt(sources, seq);
+      const entry = this.#counts.has(seq) ? undefined : await entryNumbered(sources, seq);
       if (this.#counts.size >= MAX_KEPT_COUNTS) this.#counts.clear();
-      if (entry?.kind === 'change') this.#counts.set(seq, await changedLines(sources, entry));
+      if (entry?.kind === 'change') this.#counts.set(seq, await linesOfChange(sources, entry));
       const known = this.#counts.get(seq);
       if (known !== undefined) counts[seq] = known;
     }
@@ -239,7 +239,7 @@ function filterOf(query: Query): FeedFilter {
 
 /** The turn that begins with the entry of this number; undefined if no turn begins there. */
 async function turnAt(sources: ViewSources, seq: number): Promise<TurnView | undefined> {
-  const mark = await entryAt(sources, seq);
+  const mark = await entryNumbered(sources, seq);
   if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
   const { records, scope } = sources;
   const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });

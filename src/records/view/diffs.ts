@@ -12,7 +12,7 @@ import { absolutePathOf } from '../entry-words.ts';
 import { describeState, findBytes, type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import type { Records } from '../records.ts';
 import type { Scope } from '../scope.ts';
-import { countLines, diffGroups } from './hunks.ts';
+import { diffGroups, sizeOfHunks } from './hunks.ts';
 import { parseLines } from './parse-lines.ts';
 import type { FileDiff } from './view-data.ts';
 
@@ -45,7 +45,7 @@ export async function diffsOf(
 }
 
 /** The number of lines that a change added and removed, in all its files up to a limit. */
-export async function changedLines(
+export async function linesOfChange(
   { records }: ViewSources,
   change: Entry,
 ): Promise<readonly [added: number, removed: number]> {
@@ -56,7 +56,7 @@ export async function changedLines(
       await textOf(records, effect.after, effect),
     ];
     if (was === undefined || is === undefined || 'missing' in was || 'missing' in is) continue;
-    const { added, removed } = countLines(diffLines(was.text, is.text).hunks);
+    const { added, removed } = sizeOfHunks(diffLines(was.text, is.text).hunks);
     sum[0] += added;
     sum[1] += removed;
   }
@@ -149,5 +149,5 @@ export async function linesAtRisk({ records }: ViewSources, refusal: Entry): Pro
     return total - known.reduce((sum, { from, to }) => sum + to - from + 1, 0);
   }
   const old = await findText(records, then, at);
-  return 'missing' in old ? undefined : countLines(diffLines(old.text, live.text).hunks).added;
+  return 'missing' in old ? undefined : sizeOfHunks(diffLines(old.text, live.text).hunks).added;
 }

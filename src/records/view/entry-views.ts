@@ -33,14 +33,17 @@ const MAX_SEARCHED = 500;
 const MAX_LATER = 20_000;
 
 /** The entry with this number; undefined if none in scope has it. */
-export async function entryAt({ records, scope }: ViewSources, seq: number): Promise<Entry | undefined> {
+export async function entryNumbered(
+  { records, scope }: ViewSources,
+  seq: number,
+): Promise<Entry | undefined> {
   const [entry] = await records.store.entries({ ...scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
   return entry;
 }
 
 /** One entry with everything that belongs to it; undefined if there is none with this number. */
 export async function entryView(sources: ViewSources, seq: number): Promise<EntryView | undefined> {
-  const entry = await entryAt(sources, seq);
+  const entry = await entryNumbered(sources, seq);
   if (entry === undefined) return undefined;
   if (entry.kind === 'change') return changeView(sources, entry);
   if (entry.kind === 'refusal') return refusalView(sources, entry);

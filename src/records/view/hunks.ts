@@ -43,12 +43,12 @@ export function diffGroups(
     cut += rowCount(near, texts, context) - rows.length;
     number += near.length;
   }
-  const counts = countLines(hunks);
+  const counts = sizeOfHunks(hunks);
   const unchanged = groups.flat().filter(({ sign }) => sign === ' ').length;
   return { ...counts, groups, cut, hidden: texts.before.length - counts.removed - unchanged };
 }
 
-export function countLines(hunks: readonly Hunk[]): Pick<FileDiff, 'added' | 'removed'> {
+export function sizeOfHunks(hunks: readonly Hunk[]): Pick<FileDiff, 'added' | 'removed'> {
   const count = (size: (hunk: Hunk) => number): number => hunks.reduce((sum, hunk) => sum + size(hunk), 0);
   return {
     added: count(({ afterStart, afterEnd }) => afterEnd - afterStart),

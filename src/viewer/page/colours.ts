@@ -1,17 +1,11 @@
 import { type Signal, signal } from '@preact/signals';
 import type { DiffRow } from '../../records/view/view-data.ts';
-
-/** A part of a line, and the kind of syntax that it is. */
-export interface Token {
-  readonly text: string;
-  readonly type?: string | undefined;
-}
+import type { Token } from './highlight.ts';
 
 type Tokenize = typeof import('./highlight.ts')['tokenize'];
 
 /** The highlighter, once it is loaded. Most of the page works without it. */
-const highlighter: Signal<{ readonly tokenize: Tokenize } | undefined> = signal(undefined);
-let isAsked = false;
+const highlighter: Signal<{ readonly tokenize: Tokenize } | 'loading' | undefined> = signal(undefined);
 
 /** Longer texts are not coloured, so that a click is never slow. */
 const MAX_CHARS = 200_000;
@@ -26,49 +20,37 @@ export function colouring(
   groups: readonly (readonly DiffRow[])[],
 ): ReadonlyMap<DiffRow, readonly Token[]> {
   const found = new Map<DiffRow, readonly Token[]>();
-  const tokenize = highlighter.value?.tokenize;
-  if (tokenize === undefined) {
-    loadOnce();
-    return found;
-  }
+  const loaded = highlighter.value;
+  if (loaded === undefined) void load();
+  if (loaded === undefined || loaded === 'loading') return found;
   for (const rows of groups)
     for (const sign of ['-', '+']) {
       const side = rows.filter((row) => row.sign === ' ' || row.sign === sign);
-      for (const [i, tokens] of linesOf(
-        tokenize,
-        path,
-        side.map(({ text }) => text),
-      ).entries()) {
-        const row = side[i];
-        if (row !== undefined) found.set(row, tokens);
-      }
+      const lines = linesOf(loaded.tokenize, path, side.map(({ text }) => text).join('\n'));
+      for (const [i, row] of side.entries()) found.set(row, lines[i] ?? [{ text: row.text }]);
     }
   return found;
 }
 
-/** The syntax of consecutive lines; empty if the language is not known. */
-function linesOf(tokenize: Tokenize, path: string, lines: readonly string[]): readonly (readonly Token[])[] {
-  const text = lines.join('\n');
+/** The syntax of each line of a text; empty if the language is not known. */
+function linesOf(tokenize: Tokenize, path: string, text: string): readonly (readonly Token[])[] {
   const tokens = text.length > MAX_CHARS ? undefined : tokenize(text, path);
-  if (tokens === undefined) return [];
-  const split: Token[][] = [[]];
-  for (const { text: token, type } of tokens)
+  const lines: Token[][] = [[]];
+  for (const { text: token, type } of tokens ?? [])
     for (const [i, part] of token.split('\n').entries()) {
-      if (i > 0) split.push([]);
-      if (part !== '') split.at(-1)?.push({ text: part, type });
+      if (i > 0) lines.push([]);
+      if (part !== '') lines.at(-1)?.push({ text: part, type });
     }
-  return split;
+  return tokens === undefined ? [] : lines;
 }
 
-function loadOnce(): void {
-  if (isAsked) return;
-  isAsked = true;
-  import('./highlight.ts').then(
-    ({ tokenize }) => {
-      highlighter.value = { tokenize };
-    },
-    () => {
-      isAsked = false;
-    },
-  );
+async function load(): Promise<void> {
+  highlighter.value = 'loading';
+  try {
+    const { tokenize } = await import('./highlight.ts');
+    highlighter.value = { tokenize };
+  } catch {
+    // The next diff tries again.
+    highlighter.value = undefined;
+  }
 }

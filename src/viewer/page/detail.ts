@@ -10,9 +10,9 @@ import type {
 import { knownWords, STANDING, verdictWords } from '../../records/view/view-words.ts';
 import { countOf } from '../../report/amounts.ts';
 import { visibleName } from '../../report/bounded.ts';
-import { diffOf, layoutButtons } from './diff.ts';
+import { diffTable, layoutButtons } from './diff.ts';
 import { FilePage } from './file.ts';
-import { html, kindMark, lineCounts, longTime, pathOf, safe, tint, who } from './html.ts';
+import { html, kindMark, lineCounts, longTime, pathSpan, safe, tint, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { ask, closeDetail, detail, narrowTo, pageAddress, selected, sessions, start } from './state.ts';
 import { offerUndo, tell } from './undo.ts';
@@ -67,7 +67,7 @@ function headOf({ row, title, share, actions }: Head): VNode {
 }
 
 function titleOf(row: FeedRow): VNode {
-  return html`${kindMark(row)}<span>${safe(row.what)}</span>${pathOf(row.path)}${row.code === undefined ? null : html`<span class="tag bad">${row.code}</span>`}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}`;
+  return html`${kindMark(row)}<span>${safe(row.what)}</span>${pathSpan(row.path)}${row.code === undefined ? null : html`<span class="tag bad">${row.code}</span>`}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}`;
 }
 
 /**
@@ -103,7 +103,7 @@ function shareMenu(kind: 'entry' | 'turn', seq: number): VNode {
 }
 
 function fileHead(file: FileDiff, action: VNode | null): VNode {
-  return html`<h3 class="bar"><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}>${pathOf(file.path)}</a>${lineCounts(file)}<span class="dim">${safe(file.note ?? '')}</span>${action}</h3>`;
+  return html`<h3 class="bar"><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}>${pathSpan(file.path)}</a>${lineCounts(file)}<span class="dim">${safe(file.note ?? '')}</span>${action}</h3>`;
 }
 
 function moreFiles(count: number): VNode | null {
@@ -128,7 +128,7 @@ function changeOf(view: ChangeView): VNode {
       const action = html`<button type="button" class="small push" onClick=${undoFile}>Undo this file</button>`;
       const undoPart = (hunk: number): void => undo('Take back these lines?', { root, path, hunk })();
       return html`<section class="file">${fileHead(file, canUndo && files.length > 1 ? action : null)}
-      <p class=${`known dim small ${known.state}`}><b>Had it read the file?</b> ${safe(knownWords(known))}</p>${diffOf(file, canUndo && file.parts ? undoPart : undefined)}</section>`;
+      <p class=${`known dim small ${known.state}`}><b>Had it read the file?</b> ${safe(knownWords(known))}</p>${diffTable(file, canUndo && file.parts ? undoPart : undefined)}</section>`;
     })}${moreFiles(view.more)}`;
 }
 
@@ -145,7 +145,7 @@ function refusalOf(view: RefusalView): VNode {
       <dt class="dim">Then</dt><dd>${after === undefined ? 'The session has not tried again.' : html`${safe(after.words)}. ${rowLink(after.row)}`}</dd>
     </dl>
     ${fileLink(view)}
-    ${since === undefined ? null : html`<section class="file"><h3 class="bar">What changed since the session saw the file ${lineCounts(since)}</h3>${diffOf(since)}</section>`}`;
+    ${since === undefined ? null : html`<section class="file"><h3 class="bar">What changed since the session saw the file ${lineCounts(since)}</h3>${diffTable(since)}</section>`}`;
 }
 
 /** A link to the page of the file that an entry is about, if the file is in its workspace. */
@@ -168,5 +168,5 @@ function turnOf({ row, files, more }: TurnDetail): VNode {
   const changed = `What this turn changed: ${countOf(files.length, 'file')}${row.stands ? '' : ' (taken back since)'}.`;
   return html`${headOf({ row, title: html`<span class="prompt">${safe(row.words)}</span>`, share: 'turn', actions })}
     <p>${files.length === 0 ? 'This turn changed no file.' : changed}</p>
-    ${files.map((file) => html`<section class="file">${fileHead(file, null)}${diffOf(file)}</section>`)}${moreFiles(more)}`;
+    ${files.map((file) => html`<section class="file">${fileHead(file, null)}${diffTable(file)}</section>`)}${moreFiles(more)}`;
 }

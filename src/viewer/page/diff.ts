@@ -2,7 +2,8 @@ import { type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { DiffRow, FileDiff } from '../../records/view/view-data.ts';
 import { visibleName } from '../../report/bounded.ts';
-import { colouring, type Token } from './colours.ts';
+import { colouring } from './colours.ts';
+import type { Token } from './highlight.ts';
 import { html, safe } from './html.ts';
 import { contextLines, show } from './state.ts';
 
@@ -13,25 +14,25 @@ const CONTEXTS = [25, 1_000_000];
 const narrow: MediaQueryList = matchMedia('(max-width: 900px)');
 
 /** True if diffs are shown in two columns. The browser remembers it for the next visit of the page. */
-const isSplit: Signal<boolean> = signal(localStorage.getItem('diff') === 'split');
+const isSplit: Signal<boolean> = signal(localStorage.getItem('diff') === 'Split');
 
 /** The buttons that choose between one and two columns. */
 export function layoutButtons(): VNode {
-  const button = (word: string, split: boolean): VNode => {
+  const button = (word: 'Unified' | 'Split'): VNode => {
     const set = (): void => {
-      isSplit.value = split;
-      localStorage.setItem('diff', split ? 'split' : 'unified');
+      isSplit.value = word === 'Split';
+      localStorage.setItem('diff', word);
     };
-    return html`<button type="button" aria-pressed=${isSplit.value === split} onClick=${set}>${word}</button>`;
+    return html`<button type="button" aria-pressed=${isSplit.value === (word === 'Split')} onClick=${set}>${word}</button>`;
   };
-  return html`<div class="segments" role="group" aria-label="Layout of differences">${button('Unified', false)}${button('Split', true)}</div>`;
+  return html`<div class="segments" role="group" aria-label="Layout of differences">${button('Unified')}${button('Split')}</div>`;
 }
 
 /**
  * The rows of a diff. If it has several hunks and `onPart` is given, each hunk can be undone
  * separately.
  */
-export function diffOf(file: FileDiff, onPart?: (hunk: number) => void): VNode | null {
+export function diffTable(file: FileDiff, onPart?: (hunk: number) => void): VNode | null {
   const { groups, path, cut, hidden } = file;
   if (groups.length === 0) return null;
   const hunks = new Set(groups.flat().flatMap(({ hunk }) => hunk ?? []));

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LineRange } from '../../model/coverage.ts';
 import type { FilePicture, Strip } from '../../records/view/view-data.ts';
-import { html, longTime, pathOf, safe, tint, Windowed, who } from './html.ts';
+import { html, longTime, pathSpan, safe, tint, Windowed, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { pageAddress } from './state.ts';
 
@@ -17,7 +17,7 @@ type LineState = 'seen' | 'stale' | 'wrote' | '';
 export function FilePage({ view }: { readonly view: FilePicture }): VNode {
   const [at, setAt] = useState<number | undefined>(() => newestLine(view.authors));
   const { strips, lines, totalLines, note, history } = view;
-  return html`<header class="head"><div><h2>${pathOf(view.path)}</h2><p class="dim small">${totalLines} lines${note === undefined ? '' : ` · ${safe(note)}`}</p></div></header>
+  return html`<header class="head"><div><h2>${pathSpan(view.path)}</h2><p class="dim small">${totalLines} lines${note === undefined ? '' : ` · ${safe(note)}`}</p></div></header>
     <ul>${strips.map((strip) => html`<li>${who(strip.session)} ${strip.words}</li>`)}</ul>
     ${strips.length === 0 ? null : html`<p class="bar small dim" aria-hidden="true"><i class="cell seen"></i>has seen it<i class="cell stale"></i>changed since it was read<i class="cell wrote"></i>wrote it<i class="cell"></i>never shown</p>`}
     ${

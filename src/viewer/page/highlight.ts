@@ -1,37 +1,30 @@
 import * as languages from '@speed-highlight/core/languages';
 import { type ShjLanguageData, tokenizeWith } from '@speed-highlight/core/tokenize';
-import type { Token } from './colours.ts';
+
+/** A part of a text, and the kind of syntax that it is. */
+export interface Token {
+  readonly text: string;
+  readonly type?: string | undefined;
+}
 
 // The cast is safe: only `exactOptionalPropertyTypes` tells the two types apart.
 const LANGUAGES = languages as unknown as Readonly<Record<string, ShjLanguageData>>;
 
-/** Languages whose name is not the ending of their files. */
-const NAMES: Readonly<Record<string, keyof typeof languages>> = {
-  bashrc: 'bash',
-  cc: 'c',
-  cjs: 'js',
-  cpp: 'c',
-  cs: 'java',
-  cts: 'ts',
-  dockerfile: 'docker',
-  h: 'c',
-  hpp: 'c',
-  htm: 'html',
-  jsonc: 'json',
-  jsx: 'js',
-  kt: 'java',
-  makefile: 'make',
-  mjs: 'js',
-  mts: 'ts',
-  pyi: 'py',
-  scss: 'css',
-  sh: 'bash',
-  svelte: 'html',
-  svg: 'xml',
-  tsx: 'ts',
-  vue: 'html',
-  yml: 'yaml',
-  zsh: 'bash',
+/** Endings of files, for languages that have more than their name. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  bash: 'sh zsh bashrc',
+  c: 'h cc cpp hpp',
+  css: 'scss',
+  docker: 'dockerfile',
+  html: 'htm vue svelte',
+  java: 'cs kt',
+  js: 'cjs mjs jsx',
+  json: 'jsonc',
+  make: 'makefile',
+  py: 'pyi',
+  ts: 'cts mts tsx',
+  xml: 'svg',
+  yaml: 'yml',
 };
 
 /**
@@ -40,7 +33,7 @@ const NAMES: Readonly<Record<string, keyof typeof languages>> = {
  */
 export function tokenize(text: string, path: string): readonly Token[] | undefined {
   const ending = path.slice(Math.max(path.lastIndexOf('.'), path.lastIndexOf('/')) + 1).toLowerCase();
-  const name = NAMES[ending] ?? ending;
+  const [name = ending] = Object.keys(ENDINGS).filter((each) => ENDINGS[each]?.split(' ').includes(ending));
   const language = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined;
   if (language === undefined || name === 'plain') return undefined;
   const tokens: Token[] = [];

@@ -29,7 +29,7 @@ export function kindMark(row: Pick<FeedRow, 'kind' | 'undo'>): VNode {
 }
 
 /** A path with its folder dimmed. */
-export function pathOf(path: string | undefined): VNode | null {
+export function pathSpan(path: string | undefined): VNode | null {
   if (path === undefined || path === '') return null;
   const text = visibleName(path);
   const slash = text.lastIndexOf('/') + 1;
@@ -59,7 +59,7 @@ function clock(ms: number): string {
 }
 
 /** How long ago something was: `now`, `5 min`, `3 h`, then the time of day, below the heading of its day. */
-export function shortTime(ms: number): VNode {
+export function briefTime(ms: number): VNode {
   const minutes = Math.floor((Date.now() - ms) / 60_000);
   const words = minutes < 1 ? 'now' : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
   return timeOf(ms, dayWord(ms) === 'Today' ? words : clock(ms));

@@ -5,28 +5,28 @@ import type { RefusalCode } from '../../model/verdict.ts';
 import type { FeedRow, TurnRow } from '../../records/view/view-data.ts';
 import { countOf } from '../../report/amounts.ts';
 import {
+  briefTime,
   dayWord,
   html,
   kindMark,
   lineCounts,
   longTime,
-  pathOf,
+  pathSpan,
   safe,
-  shortTime,
   tint,
   Windowed,
   who,
 } from './html.ts';
 import {
   ask,
-  countLines,
-  counts,
+  fetchCounts,
   files,
   filter,
   hasLoadFailed,
   hasOlderTurns,
   isFiltered,
   isSearching,
+  knownCounts,
   loadOlder,
   loadOlderTurns,
   narrow,
@@ -150,7 +150,7 @@ export function Feed(): VNode {
 /** Asks for the numbers of lines of the changes that are visible. */
 function countShown(first: number, last: number): void {
   const shown = items.value.slice(first, last).flatMap(({ entries }) => entries);
-  void countLines(shown.flatMap(({ kind, seq }) => (kind === 'change' ? [seq] : [])));
+  void fetchCounts(shown.flatMap(({ kind, seq }) => (kind === 'change' ? [seq] : [])));
 }
 
 /** The state of the demo: `playing`, or why it could not be played. */
@@ -213,14 +213,14 @@ function runLine(row: FeedRow, run: Run): VNode {
 
 function lineOf(row: FeedRow, what: string, run: Run): VNode {
   const sum = (side: 0 | 1): number =>
-    run.reduce((all, { seq }) => all + (counts.value[seq]?.[side] ?? 0), 0);
+    run.reduce((all, { seq }) => all + (knownCounts.value[seq]?.[side] ?? 0), 0);
   const isQuiet = row.kind !== 'change' && row.kind !== 'refusal';
-  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathOf(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum(0), removed: sum(1) })}${shortTime(row.atMs)}`;
+  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathSpan(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum(0), removed: sum(1) })}${briefTime(row.atMs)}`;
 }
 
 /** A link to an entry, for the page's right side. */
 export function rowLink(row: FeedRow): VNode {
-  return html`<a class="bar" href=${pageAddress({ kind: 'entry', seq: row.seq })}>${kindMark(row)}${who(row.session)}<span>${safe(row.kind === 'refusal' ? refusalIn(row) : row.what)}</span>${pathOf(row.path)}${longTime(row.atMs)}</a>`;
+  return html`<a class="bar" href=${pageAddress({ kind: 'entry', seq: row.seq })}>${kindMark(row)}${who(row.session)}<span>${safe(row.kind === 'refusal' ? refusalIn(row) : row.what)}</span>${pathSpan(row.path)}${longTime(row.atMs)}</a>`;
 }
 
 /** A refusal in words that are short enough never to be cut. */
@@ -347,7 +347,7 @@ export function Files(): VNode {
   if (files.value === undefined) return html`<p class="dim pad" role="status">loading…</p>`;
   if (files.value.length === 0) return html`<p class="dim pad">No file was changed yet.</p>`;
   const cards = files.value.map(({ root, path, changes, refusals, lastMs, writers }) => {
-    const content = html`${pathOf(path)}<span class="bar small">${longTime(lastMs)}${changes === 0 ? null : html`<span class="dim">${countOf(changes, 'change')}</span>`}${refusals === 0 ? null : html`<span class="bad">${refusals} refused</span>`}${writers.map(who)}</span>`;
+    const content = html`${pathSpan(path)}<span class="bar small">${longTime(lastMs)}${changes === 0 ? null : html`<span class="dim">${countOf(changes, 'change')}</span>`}${refusals === 0 ? null : html`<span class="bad">${refusals} refused</span>`}${writers.map(who)}</span>`;
     const card = itemLink('card', { kind: 'file', root, path }, undefined, content);
     return { key: `${root}/${path}`, sessions: writers, texts: [path], card };
   });

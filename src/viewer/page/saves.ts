@@ -2,7 +2,7 @@ import { type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { FeedRow, SavedBy, Saves } from '../../records/view/view-data.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
-import { html, pathOf, who } from './html.ts';
+import { html, pathSpan, who } from './html.ts';
 import { refusedWord, rowLink } from './list.ts';
 import { ask, narrowTo, pageAddress, saves, showTab } from './state.ts';
 
@@ -59,7 +59,7 @@ function tableOf(title: string, rows: readonly SavedBy[]): VNode {
     if (root === undefined)
       return html`<button type="button" class="link" onClick=${showRefusals}>${who(name)}</button>`;
     const showFiles = (): void => showTab('files');
-    return html`<a href=${pageAddress({ kind: 'file', root, path: name })} onClick=${showFiles}>${pathOf(name)}</a>`;
+    return html`<a href=${pageAddress({ kind: 'file', root, path: name })} onClick=${showFiles}>${pathSpan(name)}</a>`;
   };
   const cells = rows.slice(0, MAX_SHOWN).map((row) => [link(row), row.refusals, row.lines] as const);
   return html`<section><h2>${title}</h2>${barsOf(['refused', 'lines kept'], cells)}</section>`;

@@ -51,7 +51,7 @@ export const turns: Signal<readonly TurnRow[]> = signal([]);
 export const hasOlderTurns: Signal<boolean> = signal(false);
 export const files: Signal<readonly FileRow[] | undefined> = signal(undefined);
 export const saves: Signal<Saves | undefined> = signal(undefined);
-export const counts: Signal<LineCounts> = signal({});
+export const knownCounts: Signal<LineCounts> = signal({});
 export const selected: Signal<ViewerSelection | undefined> = signal(undefined);
 export const detail: Signal<Detail | undefined> = signal(undefined);
 /** The number of unchanged lines around each hunk of the shown diffs; undefined means a few. */
@@ -289,14 +289,14 @@ function askFeed(before: number | undefined): Promise<FeedPage> {
 const asked = new Set<number>();
 
 /** Fetches the numbers of lines that changes added and removed. Each change is asked for once. */
-export async function countLines(changes: readonly number[]): Promise<void> {
+export async function fetchCounts(changes: readonly number[]): Promise<void> {
   const wanted = changes.filter((seq) => !asked.has(seq)).slice(0, 100);
   if (wanted.length === 0) return;
   for (const seq of wanted) asked.add(seq);
   try {
     const came = await ask<LineCounts>(`counts?${wanted.map((seq) => `seq=${seq}`).join('&')}`);
-    counts.value = { ...counts.value, ...came };
-    await countLines(changes);
+    knownCounts.value = { ...knownCounts.value, ...came };
+    await fetchCounts(changes);
   } catch {
     for (const seq of wanted) asked.delete(seq);
   }

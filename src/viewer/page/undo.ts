@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { UndoneFile } from '../../model/results.ts';
 import type { UndoView } from '../../records/view/view-data.ts';
 import { countOf } from '../../report/amounts.ts';
-import { diffOf } from './diff.ts';
-import { html, lineCounts, pathOf, safe } from './html.ts';
+import { diffTable } from './diff.ts';
+import { html, lineCounts, pathSpan, safe } from './html.ts';
 import { ask, show } from './state.ts';
 
 /** An undo that is being previewed or done. */
@@ -87,15 +87,15 @@ export function UndoDialog(): VNode | null {
 function previewOf({ preview }: OpenUndo): VNode {
   if (preview === undefined) return html`<p class="dim" role="status">preparing the preview…</p>`;
   if (!preview.ok)
-    return html`<p class="banner conflict"><b>This can't be taken back: <span class="tag bad">${preview.code}</span></b> ${pathOf(preview.path)} ${safe(preview.reason)}.</p>
-      ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => diffOf(file))}`;
+    return html`<p class="banner conflict"><b>This can't be taken back: <span class="tag bad">${preview.code}</span></b> ${pathSpan(preview.path)} ${safe(preview.reason)}.</p>
+      ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => diffTable(file))}`;
   const { files, diffs, stays } = preview;
   if (files.length === 0) return html`<p>There is nothing to take back.</p>`;
   return html`<p>This would change ${countOf(files.length, 'file')}. It can be undone too.</p>
     ${stays.length === 0 ? null : html`<ul class="banner stays">${stays.map((each) => html`<li>${safe(each)}</li>`)}</ul>`}
     ${files.map(({ path, did }) => {
       const file = diffs.find((each) => each.path === path);
-      return html`<section class="file"><h3 class="bar">${pathOf(path)}<span class="dim">${DID[did]}</span>${file && lineCounts(file)}</h3>${file && diffOf(file)}</section>`;
+      return html`<section class="file"><h3 class="bar">${pathSpan(path)}<span class="dim">${DID[did]}</span>${file && lineCounts(file)}</h3>${file && diffTable(file)}</section>`;
     })}`;
 }
 

@@ -79,7 +79,7 @@ const NOTHING = Buffer.alloc(0);
 /** The bytes of a file before or after a change, or the reason why they are missing. */
 type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
-export interface PathDiffOptions {
+interface PathDiffOptions {
   readonly maxLines: number;
   /** The setting for secrets; default: masked. */
   readonly secrets?: Policy['secrets'];

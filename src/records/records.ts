@@ -2,11 +2,11 @@ import { setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
-import { openRecordedState, type RecordedOptions, type RecordedState } from '../store/open-state.ts';
+import { openRecordedState, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
-import { diffOf, type NetEffect, type PathDiff, type PathDiffOptions } from './net-effects.ts';
+import { diffOf, type NetEffect, type PathDiff } from './net-effects.ts';
 import { canonicalPath } from './scope.ts';
 
 /** The state folder and the store, which contain all data of Lookfirst. */
@@ -190,7 +190,7 @@ export class Records {
   }
 
   /** The change of one path as text. */
-  diff(effect: NetEffect, options: PathDiffOptions): Promise<PathDiff> {
+  diff(effect: NetEffect, options: Parameters<typeof diffOf>[2]): Promise<PathDiff> {
     return diffOf(this.images, effect, options);
   }
 
@@ -216,7 +216,7 @@ export class Records {
   }
 }
 
-function recordedAt(place: RecordsPlace): Pick<RecordedOptions, 'home' | 'name' | 'folders'> {
+function recordedAt(place: RecordsPlace) {
   const { home, workspace } = place;
   const folders = (place.folders ?? []).map((folder) => canonicalPath('/', folder).absolute);
   return workspace === undefined ? { home, folders } : { home, folders, name: { workspace, roots: folders } };

@@ -16,7 +16,7 @@ import { byLastUse, lastUsedMs, type PlacedSession, placedSessions } from './ses
  * The sessions in a scope, and the roots of their workspaces. Also includes the root of the newest
  * journal entry, whose session may no longer be stored.
  */
-export interface StatusPlaces {
+interface StatusPlaces {
   /** The sessions, most recently used first. Only those that a command lists have a turn, a machine and a workspace. */
   readonly sessions: readonly PlacedSession[];
   readonly roots: readonly string[];
@@ -44,7 +44,7 @@ export async function surroundings(records: Records, scope: Scope, listed?: numb
 }
 
 /** A file, its last change and what sessions have seen of it. */
-export interface FileView {
+interface FileView {
   readonly root: string;
   readonly relative: string;
   readonly exists: boolean;

@@ -1,6 +1,6 @@
 import type { UndoRequest } from '../gate/undo/choice.ts';
 import { undo } from '../gate/undo/undo.ts';
-import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
+import { undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { newestSelected } from '../journal/undo-history.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
@@ -171,7 +171,7 @@ export async function couldMerge(
 /** Undoes one hunk of a change for the user. */
 export function takeBackPart(
   sessions: Pick<Sessions, 'world'>,
-  part: PartRequest,
+  part: Parameters<typeof undoPart>[2],
   who: string,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   return asPerson(sessions, who, (world, knowledge) => undoPart(world, knowledge, part));

@@ -95,7 +95,7 @@ export interface RecordedState {
   readonly fleet?: FleetView;
 }
 
-export interface RecordedOptions {
+interface RecordedOptions {
   readonly home: string;
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';

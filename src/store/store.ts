@@ -325,16 +325,3 @@ export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGene
     page = filter.order === 'oldest' ? { ...page, afterSeq: last.seq } : { ...page, beforeSeq: last.seq };
   }
 }
-
-/** Implements `lastChanges` by one query per key, for a store whose round trips cost nothing. */
-export async function lastChangesOf(
-  store: Store,
-  keys: readonly string[],
-): Promise<ReadonlyMap<string, Entry>> {
-  const found = new Map<string, Entry>();
-  for (const key of keys) {
-    const last = await store.lastChange(key);
-    if (last !== undefined) found.set(key, last);
-  }
-  return found;
-}

@@ -6,7 +6,7 @@ import { sideAt } from '../found.ts';
 import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
 import type { ChosenChanges, UndoRequest } from './choice.ts';
-import { type FolderMove, type PathOf, placeBefore } from './picture.ts';
+import { placeBefore } from './picture.ts';
 
 /** A refusal names at most this many files. The files after them are not checked, only counted. */
 const MAX_NAMED = 20;
@@ -35,10 +35,13 @@ export async function whyNotTheirs(
   return whyUnseen(world, knowledge, placesNow(chosen.inverses));
 }
 
+/** A path that messages name. */
+type Place = Pick<Inverse, 'key' | 'relative'>;
+
 /** The present places of the entries that an undo concerns, each with the path that messages name. */
-function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, PathOf> {
-  const places = new Map<string, PathOf>();
-  const moves: FolderMove[] = [];
+function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  const moves: { readonly from: string; readonly to: string }[] = [];
   for (const inverse of inverses) {
     const { key: to, after, movedFrom } = inverse;
     for (const path of movedFrom === undefined ? [inverse] : [inverse, movedFrom]) {
@@ -58,7 +61,7 @@ function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, PathOf> {
 async function whyUnseen(
   world: World,
   knowledge: Knowledge,
-  places: ReadonlyMap<string, PathOf>,
+  places: ReadonlyMap<string, Place>,
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
   let unchecked = places.size;

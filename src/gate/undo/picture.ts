@@ -20,10 +20,10 @@ import type { World } from '../world.ts';
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
 
-export type PathOf = Pick<Delta, 'key' | 'relative'>;
+type PathOf = Pick<Delta, 'key' | 'relative'>;
 
 /** A planned move of a folder that is on the disk. */
-export interface FolderMove {
+interface FolderMove {
   readonly from: string;
   readonly to: string;
 }

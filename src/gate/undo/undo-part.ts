@@ -20,7 +20,7 @@ import type { World } from '../world.ts';
 import { changePlanOf } from './seen.ts';
 
 /** Selects one hunk of a change to one file. */
-export interface PartRequest {
+interface PartRequest {
   readonly change: string;
   /** Canonical path of the file. */
   readonly key: string;

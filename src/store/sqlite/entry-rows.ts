@@ -64,7 +64,7 @@ function ofKinds(filter: EntryFilter, kinds: readonly string[], bound: () => str
 const KEYS_AT_ONCE = 64;
 
 /** Entries that a connection appended in one transaction. */
-export interface Appended {
+interface Appended {
   /** Number of the entry before the appended ones. */
   readonly after: number;
   readonly head: ChainLink;

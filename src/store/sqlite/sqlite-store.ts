@@ -21,7 +21,6 @@ import {
   type EntryFilter,
   LINKS_AT_ONCE,
   type LinkPage,
-  lastChangesOf,
   type Notes,
   type PendingFilter,
   type RecentChanges,
@@ -34,7 +33,6 @@ import { type Connection, type OpenOptions, openConnection, openMemory } from '.
 import { damagedPending, lossWarning } from './damage.ts';
 import { storeFault } from './driver.ts';
 import {
-  type Appended,
   ChainRows,
   entriesQuery,
   linkIn,
@@ -241,7 +239,7 @@ class SqliteStore implements Store {
   #write(notes: Notes, writes: Writes): void {
     const { announce, settle } = writes;
     const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
-    const work = (): { readonly appended: Appended | undefined; readonly isSkipped: boolean } => {
+    const work = (): { readonly appended: ReturnType<ChainRows['append']>; readonly isSkipped: boolean } => {
       if (isNew) this.#db.mustBeInPlace();
       this.#seen.write(notes);
       if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending))
@@ -315,8 +313,13 @@ class SqliteStore implements Store {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
-  lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
-    return lastChangesOf(this, keys);
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+    const found = new Map<string, Entry>();
+    for (const key of keys) {
+      const last = await this.lastChange(key);
+      if (last !== undefined) found.set(key, last);
+    }
+    return found;
   }
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {

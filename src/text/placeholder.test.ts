@@ -38,6 +38,24 @@ describe('findPlaceholder', () => {
     expect(placeholderIn('1\thello\n', 'hello\n')).toMatchObject({ kind: 'line-numbers' });
   });
 
+  it.each<[string, string, number | undefined]>([
+    ['in its place in the new file', 'import a\n\n3\tfunction f() {\n  return 2;\n}\n', undefined],
+    ['in place of that line, and changed', '3\tfunction g() {', 3],
+    ['among other new lines', '  return 0;\n5\t}', 4],
+  ])('finds one pasted line number %s', (_what, content, at) => {
+    const options = at === undefined ? {} : { at };
+    expect(placeholderIn(content, FILE, options)).toMatchObject({ kind: 'line-numbers' });
+  });
+
+  it.each<[string, string, string, number]>([
+    ['at another place', '3\tfunction g() {', FILE, 4],
+    ['before other words', '3\tvalue', FILE, 3],
+    ['in a table', '3\tgrapes', 'x\n1\tapple\n2\tgrapes\n', 3],
+    ['of a value in the middle of a line', '2\tkm per hour', 'x\nspeed 1\tkm per hour\n', 2],
+  ])('allows one number %s', (_what, content, existing, at) => {
+    expect(placeholderIn(content, existing, { at })).toBeUndefined();
+  });
+
   it.each([
     ['a new table of numbers and tabs', '1\tapple\n2\tpear\n3\tplum\n', FILE],
     ['a table in a new file', '1\timport a\n2\t\n3\tfunction f() {\n', undefined],

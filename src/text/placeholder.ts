@@ -24,12 +24,12 @@ const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 
 interface PlaceholderOptions {
   /** The lines of the file that the session was shown, if known. */
-  readonly shown?: LineRange;
+  readonly shown?: LineRange | undefined;
   /**
    * The line of the file at which the content begins; absent if the content replaces several
    * places.
    */
-  readonly at?: number;
+  readonly at?: number | undefined;
 }
 
 /**
@@ -134,40 +134,51 @@ function numberedIn(
   const runs = numberedRuns(suspects);
   const existing = runs.length === 0 ? undefined : file.text;
   if (existing === undefined) return undefined;
-  if (at !== undefined && isNumberedFrom(at, runs, content, existing)) return suspects[0]?.index;
-  return firstNumbered(runs, existing, shown);
+  const own = splitLines(existing).map((line) => withoutEnding(line).trimEnd());
+  if (at !== undefined && isNumberedFrom(at, runs, content, own)) return suspects[0]?.index;
+  return firstNumbered(runs, own, { shown, at });
 }
 
 /**
- * True if a content has at least two lines, and each begins with the number that it would have in
- * the file, counted from `at`. False if lines of the file itself begin with numbers.
+ * True if each line of a content begins with the number that it would have in the file, counted
+ * from `at`. One line must also resemble the line of the file. False if lines of the file itself
+ * begin with numbers.
  */
 function isNumberedFrom(
   at: number,
   [run, ...others]: readonly NumberedRun[],
   content: string,
-  existing: string,
+  own: readonly string[],
 ): boolean {
   const lines = lineCount(content);
-  if (run === undefined || others.length > 0 || lines < 2) return false;
-  return run.first === at && run.texts.length === lines && !/^ *\d{1,9}[\t→]/m.test(existing);
+  if (run === undefined || others.length > 0 || run.first !== at || run.texts.length !== lines) return false;
+  return !hasNumbers(own) && (lines > 1 || sharesWord(run.texts[0] ?? '', own[at - 1] ?? ''));
+}
+
+function hasNumbers(lines: readonly string[]): boolean {
+  return lines.some((line) => /^ *\d{1,9}[\t→]/.test(line));
+}
+
+/** True if two lines have a word in common. False if the line of the file has a number before a tab or an arrow. */
+function sharesWord(text: string, own: string): boolean {
+  const words = new Set(own.match(/[\p{L}_]{3,}/gu));
+  return !/\d[\t→]/.test(own) && (text.match(/[\p{L}_]{3,}/gu) ?? []).some((word) => words.has(word));
 }
 
 /**
- * Index of the first of several consecutive lines that were copied from the existing file together
- * with their line numbers.
+ * Index of the first line that was copied from the existing file together with its line number. A
+ * single numbered line proves that only if it is at the place of that number, or if the file has
+ * only one line.
  */
 function firstNumbered(
   runs: readonly NumberedRun[],
-  existing: string,
-  shown: LineRange | undefined,
+  own: readonly string[],
+  { shown, at = 1 }: PlaceholderOptions,
 ): number | undefined {
-  const own = splitLines(existing).map((line) => withoutEnding(line).trimEnd());
   const known = new Set(own.filter((line) => line !== ''));
   const pasted = runs.find((run) => {
-    // A single numbered line does not prove that it was copied, except if the file has only one
-    // line.
-    if (run.texts.length === 1 && own.length > 1) return false;
+    const isInPlace = run.first === at + run.index && !hasNumbers(own);
+    if (run.texts.length === 1 && own.length > 1 && !isInPlace) return false;
     const repeats = run.texts.some((text, offset) => {
       const number = run.first + offset;
       const inView = shown === undefined || (shown.from <= number && number <= shown.to);

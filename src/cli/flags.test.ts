@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseBytes } from './commands/gc.ts';
 import { parseDuration, parseMoment } from './flags.ts';
-import { bar } from './progress.ts';
 
 const NOW = Date.parse('2026-11-15T12:00:00Z');
 
@@ -57,16 +56,5 @@ describe('parseBytes', () => {
 
   it.each(['', 'MB', '-1', '1 X', 'a lot'])('rejects "%s"', (text) => {
     expect(parseBytes(text)).toBeUndefined();
-  });
-});
-
-describe('bar', () => {
-  it.each([
-    [0, 10, '[------------------------] 0 %'],
-    [5, 10, '[############------------] 50 %'],
-    [10, 10, '[########################] 100 %'],
-    [0, 0, '[########################] 100 %'],
-  ])('shows %i of %i', (done, total, expected) => {
-    expect(bar(done, total)).toBe(expected);
   });
 });

@@ -79,11 +79,6 @@ export class Terminal {
     return this.#streams.stdin.isTTY === true && this.#streams.stdout.isTTY === true;
   }
 
-  /** True if a line on stderr can be overwritten. A dumb terminal would show the control characters. */
-  get showsProgress(): boolean {
-    return this.#streams.stderr.isTTY === true && !this.#isDumb;
-  }
-
   /** Writes one or more lines of the answer; waits while the reader is slow. */
   async print(text: string): Promise<void> {
     this.#endSilence();
@@ -157,7 +152,8 @@ export class Terminal {
 
   /** If nothing is written for a second, says on a terminal that the command is working, until it writes something. */
   sayIfSilent(): void {
-    if (!this.showsProgress) return;
+    // A dumb terminal would show the control characters that remove the line.
+    if (this.#streams.stderr.isTTY !== true || this.#isDumb) return;
     const say = (): void => {
       this.#isWorkShown = true;
       this.#streams.stderr.write('working …');
@@ -169,13 +165,6 @@ export class Terminal {
     clearTimeout(this.#silence);
     if (this.#isWorkShown) this.#streams.stderr.write(CLEAR_LINE);
     this.#isWorkShown = false;
-  }
-
-  /** Writes over the current line of stderr. */
-  overwrite(text: string): void {
-    clearTimeout(this.#silence);
-    this.#streams.stderr.write(CLEAR_LINE + text);
-    this.#isWorkShown = text !== '';
   }
 
   /** Asks the user a question; any answer but `y` or `yes` means no. */

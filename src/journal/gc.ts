@@ -8,12 +8,6 @@ import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
 import { type EntryFilter, type SessionFilter, type Store, walkEntries } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
 
-export interface GcProgress {
-  readonly phase: 'entries' | 'images' | 'sessions';
-  readonly done: number;
-  readonly total: number;
-}
-
 interface GcResult {
   readonly entries: number;
   readonly sessions: number;
@@ -27,18 +21,13 @@ const IMAGES_STEP = 500;
  * Carries out a clean-up plan. First removes entries, then stored file contents ("images"), then
  * sessions. In this order, an interruption leaves no entry without its contents.
  */
-export async function collectGarbage(
-  { store, images }: GcStores,
-  plan: GcPlan,
-  onProgress: (progress: GcProgress) => void = () => {},
-): Promise<GcResult> {
+export async function collectGarbage({ store, images }: GcStores, plan: GcPlan): Promise<GcResult> {
   let entries = 0;
   const first = plan.throughSeq - plan.entries;
   // Even if no entry goes, a step removes views that later ones have replaced.
   for (let done = 0; plan.mayPrune; ) {
     done = Math.min(done + ENTRIES_STEP, plan.entries);
     entries += await store.prune(first + done);
-    if (plan.entries > 0) onProgress({ phase: 'entries', done, total: plan.entries });
     if (done >= plan.entries) break;
   }
 
@@ -57,13 +46,9 @@ export async function collectGarbage(
   for (let done = 0; done < hashes.length; done += IMAGES_STEP) {
     const step = await images.remove(hashes.slice(done, done + IMAGES_STEP), needed);
     removed = { count: removed.count + step.count, bytes: removed.bytes + step.bytes };
-    onProgress({ phase: 'images', done: Math.min(done + IMAGES_STEP, hashes.length), total: hashes.length });
   }
 
-  for (const [index, dropSession] of plan.sessions.entries()) {
-    await store.record({ dropSession });
-    onProgress({ phase: 'sessions', done: index + 1, total: plan.sessions.length });
-  }
+  for (const dropSession of plan.sessions) await store.record({ dropSession });
   return { entries, sessions: plan.sessions.length, images: removed };
 }
 
@@ -247,7 +232,7 @@ export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<
 const AT_ONCE = 64;
 
 /** Sessions, each with all its sightings. */
-export async function* withSightings<T extends SessionRecord>(
+async function* withSightings<T extends SessionRecord>(
   store: Store,
   records: readonly T[],
 ): AsyncGenerator<{ readonly record: T; readonly sightings: readonly Sighting[] }> {

@@ -5,7 +5,6 @@ import {
   collectGarbage,
   type GcLimits,
   type GcPlan,
-  type GcProgress,
   planGc,
   purgeImages,
   storedUsage,
@@ -24,7 +23,6 @@ interface CleanUpRequest {
   readonly quotaBytes?: number | undefined;
   readonly dryRun: boolean;
   readonly nowMs: number;
-  readonly onProgress?: (progress: GcProgress) => void;
 }
 
 /** The result of a clean-up, or of its dry run. */
@@ -73,7 +71,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
     return { dryRun, removed, late, before, ...kept };
   }
   const reads = 'entriesKept' in kept ? 0 : await pruneReads(world, nowMs);
-  const collected = await collectGarbage(world, plan, request.onProgress);
+  const collected = await collectGarbage(world, plan);
   const { sessions, images } = collected;
   const entries = collected.entries + reads;
   for (const leftover of leftovers) dropFromShelf(leftover);

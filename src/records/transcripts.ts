@@ -18,12 +18,7 @@ import { ComparedText } from '../history/verify.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
-import {
-  type FoundTranscript,
-  findTranscripts,
-  openTranscript,
-  type TranscriptFile,
-} from '../store/transcript-file.ts';
+import { type FoundTranscript, findTranscripts, openTranscript } from '../store/transcript-file.ts';
 import { type DestroyingCommand, destroyingCommands } from './destroying-commands.ts';
 
 /** The lines that the model of a conversation has been shown, from its transcript. */
@@ -42,31 +37,17 @@ interface ReadTranscriptOptions {
   readonly cwd?: string | undefined;
   /** Leave out files outside this folder. */
   readonly root?: string | undefined;
-  /** Called after each part of the file with the bytes read and the size of the file. */
-  readonly onProgress: (bytes: number, size: number) => void;
 }
 
 /** Reads a transcript file of any size. */
 export function readTranscript(path: string, options: ReadTranscriptOptions): Promise<TranscriptSightings> {
   const { base, format, cwd, root } = options;
   const transcript = openTranscript(resolve(base, path));
-  return deriveSightingsFrom(reported(transcript, options.onProgress), {
+  return deriveSightingsFrom(transcript.chunks, {
     ...(format === undefined ? {} : { format }),
     cwd: resolve(base, cwd ?? transcript.project ?? '.'),
     ...(root === undefined ? {} : { root: resolve(base, root) }),
   });
-}
-
-async function* reported(
-  { size, chunks }: TranscriptFile,
-  onProgress: ReadTranscriptOptions['onProgress'],
-): AsyncGenerator<Uint8Array> {
-  let done = 0;
-  for await (const chunk of chunks) {
-    yield chunk;
-    done += chunk.byteLength;
-    onProgress(done, size);
-  }
 }
 
 /** The audit of one conversation that changed files. */

@@ -8,7 +8,6 @@ import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { DURATION_HINT, type Given, parseDuration, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { Progress } from '../progress.ts';
 import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
@@ -83,7 +82,6 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   // only a server may do.
   await withRecords(cli, flags, async () => {});
   const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
-  const progress = new Progress(cli.terminal);
   try {
     if (flags.purge !== undefined) return await purgePaths(cli, sessions, { ...flags, purge: flags.purge });
     const report = await cleanUp(sessions, {
@@ -91,13 +89,10 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
       quotaBytes: flags.quota,
       dryRun: flags.dryRun === true,
       nowMs: cli.nowMs,
-      onProgress: (step) => progress.update(step.phase, step.done, step.total),
     });
-    progress.end();
     await cli.terminal.print(flags.json === true ? jsonText(report) : reportText(report));
     return EXIT.done;
   } finally {
-    progress.end();
     await sessions.close();
   }
 }

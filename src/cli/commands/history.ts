@@ -6,7 +6,6 @@ import { countOf, formatRanges } from '../../report/amounts.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import type { Given } from '../flags.ts';
-import { Progress } from '../progress.ts';
 
 const FLAGS = {
   format: choice('NAME', 'format of the transcript (default: detected)', FORMAT_NAMES),
@@ -35,22 +34,10 @@ Examples:
 
 async function history(cli: Cli, file: string, flags: Given<typeof FLAGS>): Promise<ExitCode> {
   const { format, cwd, root } = flags;
-  const progress = new Progress(cli.terminal);
-  const onProgress = (done: number, size: number): void => {
-    if (size >= PROGRESS_FROM_BYTES) progress.update('reading', done, size);
-  };
-  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root, onProgress }).finally(() =>
-    progress.end(),
-  );
+  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root });
   await (flags.json === true ? printJson : printTable)(cli, seen);
   return EXIT.done;
 }
-
-/**
- * Minimum size of a file whose reading shows a progress bar. A smaller file is read before a bar
- * would be visible.
- */
-const PROGRESS_FROM_BYTES = 32 << 20;
 
 async function printJson(
   cli: Cli,

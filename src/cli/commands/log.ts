@@ -9,7 +9,6 @@ import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryColumns } from '../columns.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
-import { Progress } from '../progress.ts';
 import { tellMissing } from '../refusal-text.ts';
 import { withRecords } from '../with-records.ts';
 
@@ -152,11 +151,7 @@ async function printNew(
 }
 
 async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<ExitCode> {
-  const progress = new Progress(cli.terminal);
-  const report = await records.verify({
-    onProgress: (done, total) => progress.update('verifying', done, total),
-  });
-  progress.end();
+  const report = await records.verify();
   if (flags.json === true) await cli.terminal.printJson(report);
   else if (report.ok)
     await cli.terminal.print(`the journal is intact: ${report.entries} entries in an unbroken chain`);

@@ -1,6 +1,7 @@
 import { type Effect, type Entry, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
-import { blobOf, blobsIn, checkedOut } from '../process/git-refs.ts';
+import { worktreesAround } from '../process/git.ts';
+import { blobOf, blobsIn } from '../process/git-refs.ts';
 import type { Store } from '../store/store.ts';
 import type { World } from './world.ts';
 
@@ -18,7 +19,8 @@ export class CommittedFiles {
   static async now(world: World, signal: AbortSignal, more?: ReadonlySet<string>): Promise<CommittedFiles> {
     const found = new Set(more);
     for (const root of world.workspace.roots)
-      for (const blob of await blobsIn(root, await checkedOut(root, signal), signal)) found.add(blob);
+      for (const top of worktreesAround(root))
+        for (const blob of await blobsIn(top, ['HEAD'], signal)) found.add(blob);
     return new CommittedFiles(world, found);
   }
 

@@ -45,19 +45,17 @@ export function trackedAs(blob: string, mode: number): Tracked {
   return { blob, mode: mode & 0o777, ...link };
 }
 
-/** An entry of an index as it is stored. */
-interface IndexEntry {
-  readonly path: string;
-  readonly mode: number;
-  readonly size: number;
-  readonly blob: string;
-  readonly flags: number;
-  /** 0 if the entry has none. */
-  readonly extended: number;
+/** Where an entry of an index begins, and its flags and its name. */
+interface EntryPlace {
+  readonly at: number;
+  readonly flagsAt: number;
+  readonly nameAt: number;
+  readonly nameEnd: number;
 }
 
-/** The number of bytes of an object's hash in an index: SHA-1, SHA-256. */
-const HASH_BYTES = [20, 32];
+/** The number of bytes of an object's hash in an index. */
+const SHA1_BYTES = 20;
+const SHA256_BYTES = 32;
 
 /** The entries of an index file; see `readIndexBytes`. */
 export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
@@ -69,21 +67,23 @@ export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefine
  * are left out.
  */
 export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | undefined {
-  const entries = entriesOf(bytes);
-  if (entries === undefined) return undefined;
   const tracked = new Map<string, Tracked>();
-  for (const { path, mode, size, blob, flags, extended } of entries) {
+  const places = placesIn(bytes);
+  for (const { at, flagsAt, nameAt, nameEnd } of places ?? []) {
+    const mode = bytes.readUInt32BE(at + MODE_AT);
+    const flags = bytes.readUInt16BE(flagsAt);
     if ((mode & KIND_BITS) === SUBMODULE_KIND || (flags & UNMERGED) !== 0) continue;
-    const isSkipped = (extended & SKIP_WORKTREE) !== 0;
+    const isSkipped = (flags & EXTENDED) !== 0 && (bytes.readUInt16BE(flagsAt + 2) & SKIP_WORKTREE) !== 0;
     const marked = isSkipped ? 'skipped' : (flags & ASSUME_UNCHANGED) !== 0 ? 'assumed' : undefined;
-    tracked.set(path, {
-      ...trackedAs(blob, mode),
-      // Git sets the size to 0 if it does not trust the other stat fields.
+    // Git sets the size to 0 if it does not trust the other stat fields.
+    const size = bytes.readUInt32BE(at + SIZE_AT);
+    tracked.set(bytes.toString('utf8', nameAt, nameEnd), {
+      ...trackedAs(bytes.toString('hex', at + HASH_AT, flagsAt), mode),
       ...(size === 0 ? {} : { size }),
       ...(marked === undefined ? {} : { marked }),
     });
   }
-  return tracked;
+  return places && tracked;
 }
 
 /** True for the path of a git index, relative to a root. */
@@ -96,46 +96,36 @@ export function isGitIndex(relative: string): boolean {
  * index that cannot be read here is digested whole.
  */
 export function stagedContent(bytes: Buffer): string {
-  const entries = entriesOf(bytes);
-  const hash = createHash('sha256');
-  if (entries === undefined) hash.update(bytes);
-  for (const { path, mode, blob, flags, extended } of entries ?? [])
-    hash.update(`${mode} ${blob} ${flags} ${extended} ${path}\0`);
-  return hash.digest('hex').slice(0, 16);
+  const staged = Buffer.alloc(bytes.length);
+  const places = placesIn(bytes);
+  let size = places === undefined ? bytes.copy(staged) : 0;
+  for (const { at, nameEnd } of places ?? []) {
+    size += bytes.copy(staged, size, at + MODE_AT, at + MODE_AT + 4);
+    size += bytes.copy(staged, size, at + HASH_AT, nameEnd + 1);
+  }
+  return createHash('sha256').update(staged.subarray(0, size)).digest('hex').slice(0, 16);
 }
 
-function entriesOf(bytes: Buffer): readonly IndexEntry[] | undefined {
+/** The entries of an index in version 2 or 3; undefined for any other. */
+function placesIn(bytes: Buffer): readonly EntryPlace[] | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;
-  for (const hashBytes of HASH_BYTES) {
-    const entries = entriesWith(bytes, hashBytes);
-    if (entries !== undefined) return entries;
-  }
-  return undefined;
+  return placesWith(bytes, SHA1_BYTES) ?? placesWith(bytes, SHA256_BYTES);
 }
 
 /** The entries of an index; undefined if its hashes have another length, or if it is a split index. */
-function entriesWith(bytes: Buffer, hashBytes: number): readonly IndexEntry[] | undefined {
-  const entries: IndexEntry[] = [];
+function placesWith(bytes: Buffer, hashBytes: number): readonly EntryPlace[] | undefined {
+  const places: EntryPlace[] = [];
   const count = bytes.readUInt32BE(8);
   const end = bytes.length - hashBytes;
   let at = HEADER_BYTES;
   for (let seen = 0; seen < count; seen += 1) {
     const flagsAt = at + HASH_AT + hashBytes;
     if (flagsAt + 4 > end) return undefined;
-    const flags = bytes.readUInt16BE(flagsAt);
-    const isExtended = (flags & EXTENDED) !== 0;
-    const nameAt = flagsAt + (isExtended ? 4 : 2);
+    const nameAt = flagsAt + ((bytes.readUInt16BE(flagsAt) & EXTENDED) === 0 ? 2 : 4);
     const nameEnd = bytes.indexOf(0, nameAt);
     if (nameEnd < 0) return undefined;
-    entries.push({
-      path: bytes.toString('utf8', nameAt, nameEnd),
-      mode: bytes.readUInt32BE(at + MODE_AT),
-      size: bytes.readUInt32BE(at + SIZE_AT),
-      blob: bytes.toString('hex', at + HASH_AT, flagsAt),
-      flags,
-      extended: isExtended ? bytes.readUInt16BE(flagsAt + 2) : 0,
-    });
+    places.push({ at, flagsAt, nameAt, nameEnd });
     at += (nameEnd - at + 8) & ~7;
   }
   // Skip the extensions, each with a name and a size. If they do not end where the checksum begins,
@@ -144,5 +134,5 @@ function entriesWith(bytes: Buffer, hashBytes: number): readonly IndexEntry[] | 
     if (bytes.toString('latin1', at, at + 4) === SPLIT_INDEX) return undefined;
     at += 8 + bytes.readUInt32BE(at + 4);
   }
-  return at === end ? entries : undefined;
+  return at === end ? places : undefined;
 }

@@ -105,15 +105,6 @@ export async function blobsIn(
   return found;
 }
 
-/** The commits that the worktrees of a repository have checked out. */
-export async function checkedOut(root: string, signal: AbortSignal): Promise<readonly string[]> {
-  const listed = await git(root, ['worktree', 'list', '--porcelain'], { signal });
-  const lines = listed.ok ? listed.stdout.toString('utf8').split('\n') : [];
-  return [...new Set(lines.flatMap((line) => (line.startsWith('HEAD ') ? line.slice(5) : [])))].filter(
-    isHash,
-  );
-}
-
 /** The commit to which a name leads; undefined if there is none. */
 export async function commitOf(
   folder: string,

@@ -42,6 +42,8 @@ export interface Threat extends Omit<ThingAtRisk, 'writer'> {
 
 /** Maximum number of aliases that are followed, because one may name itself. */
 const MAX_LINES = 5;
+/** With more folders than this, git is asked about the whole repository. */
+const MAX_PATHSPECS = 20;
 /** Maximum number of names from `xargs` that are judged. */
 const MAX_FED = 500;
 
@@ -270,13 +272,23 @@ export class Threats {
 
   async #goneIn(top: string, folders: readonly string[]): Promise<void> {
     const takesIndex = folders.includes(top);
-    // Without a path after it, the magic matches everything.
-    const paths = folders.map((folder) => `:(top,literal)${relative(top, folder)}`);
-    for (const entry of await statusOf(top, { paths, others: 'ignored', signal: this.#signal })) {
+    for (const entry of await this.#statusBelow(top, folders)) {
       const path = resolve(top, entry.path);
       if (entry.path.endsWith('/')) await this.#folder(path, entry.index === '!' ? 'ignored' : 'untracked');
       else if (takesIndex || reasonFor(entry) !== 'staged') this.#file(path, reasonFor(entry));
     }
+  }
+
+  async #statusBelow(top: string, folders: readonly string[]): Promise<readonly GitStatus[]> {
+    const options = { others: 'ignored', signal: this.#signal } as const;
+    // Without a path after it, the magic matches everything.
+    if (folders.length <= MAX_PATHSPECS) {
+      const paths = folders.map((folder) => `:(top,literal)${relative(top, folder)}`);
+      return statusOf(top, { ...options, paths });
+    }
+    // Git would compare each file with each path.
+    const all = await statusOf(top, { ...options, paths: [] });
+    return all.filter(({ path }) => folders.some((folder) => isWithin(resolve(top, path), folder)));
   }
 
   /** The repository or worktree that begins at a folder and goes with it. */

@@ -128,6 +128,7 @@ describe('passes at once, because nothing would be lost', () => {
     ['git clean -nd', 'echo n > new.txt'],
     ['git clean -fdXq', 'mkdir dist node_modules; echo o > dist/o.js; echo m > node_modules/m.js'],
     ['git stash drop -q', 'echo x >> a.txt; git stash -q; git stash apply -q'],
+    ['git checkout .', 'echo x >> a.txt; git stash -q; git stash apply -q'],
     ['git branch -D merged', 'git branch merged'],
     ['git branch -D feature', `${BRANCH}; git merge -q --squash feature; git commit -qm f`],
     ['rm -rf src dist', 'mkdir dist; echo o > dist/o.js'],

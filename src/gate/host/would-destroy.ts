@@ -8,7 +8,7 @@ import type { NewEntry, State } from '../../model/entry.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { isWithin } from '../../model/path.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
-import { readBlobs } from '../../process/git-refs.ts';
+import { blobsIn, readBlobs, stashesIn } from '../../process/git-refs.ts';
 import { authorOf, CommittedFiles } from '../authors.ts';
 import { readableAt } from '../found.ts';
 import { reachOutside } from '../outside.ts';
@@ -57,7 +57,8 @@ export async function destructionOf(
   const inside = await new Threats(world, { cwd, where: 'inside', signal }).of(sweeps, named);
   const threats = [...inside, ...beyond];
   if (threats.length === 0) return undefined;
-  const owners = new Owners(scene, await CommittedFiles.now(world, signal), signal);
+  const committed = await CommittedFiles.now(world, signal, await stashedBlobs(world, threats, signal));
+  const owners = new Owners(scene, committed, signal);
   const found: OwnedThreat[] = [];
   for (const [at, threat] of threats.entries()) {
     const owner = at < MAX_AUTHORS ? await owners.of(threat) : 'user';
@@ -67,6 +68,25 @@ export async function destructionOf(
   const { left, used } = await withoutAllowed(scene, found);
   if (used.length > 0) await world.store.record({ entries: used });
   return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
+}
+
+/** At most this many of the newest stashes are searched for the bytes of files. */
+const MAX_STASHES = 5;
+
+/** The contents of the newest stashes. Empty if the line takes anything but files and staged content. */
+async function stashedBlobs(
+  { workspace }: World,
+  threats: readonly Threat[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  if (threats.some(({ kind }) => kind !== 'file' && kind !== 'index')) return new Set();
+  const found = new Set<string>();
+  for (const root of workspace.roots) {
+    const commits = stashesIn(root).slice(0, MAX_STASHES);
+    const hashes = commits.map(({ hash }) => hash);
+    for (const blob of await blobsIn(root, hashes, signal)) found.add(blob);
+  }
+  return found;
 }
 
 /** The absolute paths of files that a line destroys or replaces and that other sessions have changed. */

@@ -19,9 +19,9 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './host/announcements.ts';
-import { batchMoves, isRelocation, keysOf, lockKeys, pathsOf } from './keys.ts';
+import { keysOf, lockKeys, pathsOf } from './keys.ts';
 import { type ChangePlan, closePlan, effectsOfPlan } from './plan.ts';
-import { prepareAll, vetInFull, vetOne } from './prepare.ts';
+import { prepare, prepareAll } from './prepare.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { Refusals } from './refusals.ts';
 import { worldFor } from './running-change.ts';
@@ -70,26 +70,17 @@ export class Gate {
     const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
     const knowledge = this.#knowledge.during(times);
-    if (intent.kind === 'apply') return this.#vetAll(knowledge, intent);
-    const outcome = await vetOne(this.#world, knowledge, intent);
-    return outcome.ok ? outcome : this.#refuse(outcome.refusal, evidenceIn(outcome));
-  }
-
-  async #vetAll(
-    knowledge: Knowledge,
-    intent: Intent & { kind: 'apply' },
-  ): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    const keys = keysOf(this.#world, intent.changes);
+    const changes = changesOf(intent);
+    const keys = keysOf(this.#world, changes);
     if (!keys.ok) return this.#refuse(keys.refusal);
     const notices: Notice[] = [];
     const refusals: Refusal[] = [];
-    const moves = batchMoves(this.#world, intent.changes);
-    for (const change of intent.changes) {
-      const outcome = isRelocation(this.#world, change, moves)
-        ? await vetInFull(this.#world, knowledge, change, intent.changes)
-        : await vetOne(this.#world, knowledge, change);
-      if (outcome.ok) notices.push(...outcome.notices);
-      else refusals.push((await this.#refuse(outcome.refusal, evidenceIn(outcome))).refusal);
+    for (const change of changes) {
+      const prepared = await prepare(this.#world, knowledge, change, changes);
+      if (prepared.ok) {
+        closePlan(prepared.plan);
+        notices.push(...prepared.plan.result.notices);
+      } else refusals.push((await this.#refuse(prepared.refusal, evidenceIn(prepared))).refusal);
     }
     const refusal = combined(intent, refusals);
     return refusal === undefined ? { ok: true, notices } : refused(refusal);

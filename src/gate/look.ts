@@ -42,7 +42,7 @@ export interface LookedFile {
   readonly facts: Facts;
 }
 
-export interface LookRequest {
+interface LookRequest {
   readonly path: string;
   readonly action: JudgedAction;
   /** `status`: locate the path for a status query, which is allowed even where changes are not. */
@@ -143,7 +143,7 @@ async function viewOf(world: World, asking: Asking, looking: LookTarget<Located>
 }
 
 /** The facts that need no further disk access. One object literal, because it is built fastest. */
-export function glanceFacts(
+function glanceFacts(
   world: World,
   { request, located, sighting }: LookTarget<Located>,
   asking: Asking,

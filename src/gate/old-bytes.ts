@@ -40,27 +40,14 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * Returns the small ones, which belong into the transaction of the announcement.
  */
 export async function keepOldBytes(world: World, effects: readonly Effect[]): Promise<AnnouncedImages> {
-  const shared = new Map<string, AnnouncedImages['shared'][number]>();
-  const here = new Map<string, Fingerprint>();
-  let total = 0;
-  for (const effect of effects) {
-    const fingerprint = destroyedBy(effect);
-    if (fingerprint === undefined || shared.has(fingerprint.sha256) || here.has(fingerprint.sha256)) continue;
-    if (placeOf(world, effect.relative, fingerprint) === 'here') {
-      await keepFile(world, effect, fingerprint);
-      here.set(fingerprint.sha256, fingerprint);
-      continue;
-    }
-    const bytes = world.baselines.peek(fingerprint) ?? (await presentBytes(world, effect, fingerprint));
-    // The file has changed since it was judged. The change will meet a conflict there.
-    if (bytes === undefined) continue;
-    total += bytes.byteLength;
-    if (total > MAX_ANNOUNCED_BYTES) await world.images.keepBytes(bytes, fingerprint);
-    else shared.set(fingerprint.sha256, { fingerprint, bytes });
-  }
-  const isSynced = world.policy.durability === 'none' || (here.size === 0 && total <= MAX_ANNOUNCED_BYTES);
-  if (!isSynced) await world.images.sync();
-  return { shared: [...shared.values()], here: [...here.values()] };
+  const { images, policy, baselines } = world;
+  const kept = await oldBytes(world, effects, {
+    keepHere: (effect, fingerprint) => keepFile(world, effect, fingerprint),
+    // The bytes are missing if the file has changed since it was judged: the change will meet a conflict.
+    bytesOf: (effect, fingerprint) => baselines.peek(fingerprint) ?? presentBytes(world, effect, fingerprint),
+  });
+  if (policy.durability !== 'none' && (kept.here.length > 0 || kept.isCut)) await images.sync();
+  return kept;
 }
 
 /**
@@ -68,33 +55,54 @@ export async function keepOldBytes(world: World, effects: readonly Effect[]): Pr
  * stored on this machine before the command. Undefined if no other machine shares the store.
  */
 export async function imagesToSettle(
-  world: World,
+  { images, ...world }: World,
   effects: readonly Effect[],
 ): Promise<AnnouncedImages | undefined> {
-  const { images } = world;
   if (images.hasHere === undefined) return undefined;
+  return oldBytes({ ...world, images }, effects, {
+    keepHere: () => undefined,
+    bytesOf: async (_effect, fingerprint) => {
+      if ((await images.hasHere?.(fingerprint.sha256)) !== true) return undefined;
+      // If the stored bytes are damaged, send none: the command's result must still be recorded.
+      return unlessStoreFails<Uint8Array | undefined>(
+        () => images.read(fingerprint),
+        () => undefined,
+      );
+    },
+  });
+}
+
+interface OldBytes {
+  /** Called for contents that must stay on this machine. */
+  keepHere(effect: Effect, fingerprint: Fingerprint): Promise<void> | undefined;
+  bytesOf(effect: Effect, fingerprint: Fingerprint): Uint8Array | Promise<Uint8Array | undefined> | undefined;
+}
+
+/** `isCut`: the contents are too many for one transaction, so some were stored already. */
+async function oldBytes(
+  world: World,
+  effects: readonly Effect[],
+  { keepHere, bytesOf }: OldBytes,
+): Promise<AnnouncedImages & { readonly isCut: boolean }> {
   const shared = new Map<string, AnnouncedImages['shared'][number]>();
   const here = new Map<string, Fingerprint>();
   let total = 0;
   for (const effect of effects) {
     const fingerprint = destroyedBy(effect);
-    if (fingerprint === undefined || shared.has(fingerprint.sha256)) continue;
+    if (fingerprint === undefined || shared.has(fingerprint.sha256) || here.has(fingerprint.sha256)) continue;
     if (placeOf(world, effect.relative, fingerprint) === 'here') {
+      await keepHere(effect, fingerprint);
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }
-    if (!(await images.hasHere(fingerprint.sha256))) continue;
-    // If the stored bytes are damaged, send none: the command's result must still be recorded.
-    const bytes = await unlessStoreFails<Uint8Array | undefined>(
-      () => images.read(fingerprint),
-      () => undefined,
-    );
+    const found = bytesOf(effect, fingerprint);
+    const bytes = found instanceof Promise ? await found : found;
     if (bytes === undefined) continue;
     total += bytes.byteLength;
-    if (total > MAX_ANNOUNCED_BYTES) await images.keepBytes(bytes, fingerprint);
+    if (total > MAX_ANNOUNCED_BYTES) await world.images.keepBytes(bytes, fingerprint);
     else shared.set(fingerprint.sha256, { fingerprint, bytes });
   }
-  return { shared: [...shared.values()], here: [...here.values()] };
+  return { shared: [...shared.values()], here: [...here.values()], isCut: total > MAX_ANNOUNCED_BYTES };
 }
 
 /**

@@ -1,20 +1,14 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { grantsFor } from '../journal/grants.ts';
-import { isStartUpFile } from '../judge/guarded-configuration.ts';
-import { judge } from '../judge/judge.ts';
 import { errnoOf } from '../model/fault.ts';
 import type { FileIntent, HostIntent } from '../model/intent.ts';
-import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { FileState, Refusal, RefusalCode, RefusalOf } from '../model/verdict.ts';
-import { suspectLines } from '../text/placeholder.ts';
-import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { foundAt } from './found.ts';
-import { guardPlan, isSettingsFile } from './guarded-files.ts';
+import { guardPlan } from './guarded-files.ts';
 import { type BatchMoves, batchMoves, isRelocation, pathsOf } from './keys.ts';
-import { glanceFacts, type LookRequest } from './look.ts';
 import { closePlan } from './plan.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -268,55 +262,4 @@ export function hashOf(change: HostIntent | readonly HostIntent[]): string {
     value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,
   );
   return hash('sha256', text, 'hex');
-}
-
-type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denied;
-
-/**
- * Judges one change as `perform` would. A plain write of a file unchanged since it was seen needs one stat. Any other
- * change is prepared in full and then discarded.
- */
-export async function vetOne(world: World, knowledge: Knowledge, change: FileIntent): Promise<Vetted> {
-  if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
-    return vetInFull(world, knowledge, change);
-  const request: LookRequest = { path: change.path, action: 'overwrite', depth: 'glance' };
-  const outcome = world.workspace.locate(request.path, request.action);
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  const { path } = located.place;
-  const sighting = await knowledge.recall(path.key);
-  const facts = glanceFacts(world, { request, located, sighting }, knowledge);
-  const isGuarded = isStartUpFile(path.relative) || isSettingsFile(path);
-  const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
-  // If content for this file was refused earlier, vet in full. Only a full vet hashes the new
-  // content and finds that it is the refused one.
-  const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
-  if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
-  return vetInFull(world, knowledge, change);
-}
-
-/** True if neither the text nor the options of the write could cause a refusal. */
-function isPlain({
-  content,
-  expectedRevision,
-  makeParents,
-  overwrite,
-}: Extract<FileIntent, { kind: 'write' }>): boolean {
-  if (expectedRevision !== undefined || makeParents === false || overwrite === false) return false;
-  if (typeof content !== 'string') return true;
-  return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
-}
-
-/** Judges one change by preparing it, and discards its plan. `batch`: all changes of the call. */
-export async function vetInFull(
-  world: World,
-  knowledge: Knowledge,
-  change: FileIntent,
-  batch: readonly FileIntent[] = [change],
-): Promise<Vetted> {
-  const prepared = await prepare(world, knowledge, change, batch);
-  if (!prepared.ok) return prepared;
-  closePlan(prepared.plan);
-  return { ok: true, notices: prepared.plan.result.notices };
 }

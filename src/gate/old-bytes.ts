@@ -39,15 +39,16 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * Stores the contents that a change will destroy, before it is announced: large ones now, in files.
  * Returns the small ones, which belong into the transaction of the announcement.
  */
-export async function keepOldBytes(world: World, effects: readonly Effect[]): Promise<AnnouncedImages> {
+export function keepOldBytes(world: World, effects: readonly Effect[]): Promise<AnnouncedImages> {
   const { images, policy, baselines } = world;
-  const kept = await oldBytes(world, effects, {
+  return oldBytes(world, effects, {
     keepHere: (effect, fingerprint) => keepFile(world, effect, fingerprint),
     // The bytes are missing if the file has changed since it was judged: the change will meet a conflict.
     bytesOf: (effect, fingerprint) => baselines.peek(fingerprint) ?? presentBytes(world, effect, fingerprint),
+    sync: async () => {
+      if (policy.durability !== 'none') await images.sync();
+    },
   });
-  if (policy.durability !== 'none' && (kept.here.length > 0 || kept.isCut)) await images.sync();
-  return kept;
 }
 
 /**
@@ -76,14 +77,16 @@ interface OldBytes {
   /** Called for contents that must stay on this machine. */
   keepHere(effect: Effect, fingerprint: Fingerprint): Promise<void> | undefined;
   bytesOf(effect: Effect, fingerprint: Fingerprint): Uint8Array | Promise<Uint8Array | undefined> | undefined;
+  /** Called if some contents were stored in files. */
+  sync?(): Promise<void>;
 }
 
-/** `isCut`: the contents are too many for one transaction, so some were stored already. */
+/** The small contents that effects destroy. Larger ones, and those that stay on this machine, are stored at once. */
 async function oldBytes(
   world: World,
   effects: readonly Effect[],
-  { keepHere, bytesOf }: OldBytes,
-): Promise<AnnouncedImages & { readonly isCut: boolean }> {
+  { keepHere, bytesOf, sync }: OldBytes,
+): Promise<AnnouncedImages> {
   const shared = new Map<string, AnnouncedImages['shared'][number]>();
   const here = new Map<string, Fingerprint>();
   let total = 0;
@@ -102,7 +105,8 @@ async function oldBytes(
     if (total > MAX_ANNOUNCED_BYTES) await world.images.keepBytes(bytes, fingerprint);
     else shared.set(fingerprint.sha256, { fingerprint, bytes });
   }
-  return { shared: [...shared.values()], here: [...here.values()], isCut: total > MAX_ANNOUNCED_BYTES };
+  if (here.size > 0 || total > MAX_ANNOUNCED_BYTES) await sync?.();
+  return { shared: [...shared.values()], here: [...here.values()] };
 }
 
 /**

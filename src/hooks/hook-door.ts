@@ -17,7 +17,7 @@ import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { HookEvent, HookReply, Host } from './event.ts';
 import { respond } from './respond.ts';
-import { type Scene, TurnNotes } from './scene.ts';
+import { passing, type Scene, TurnNotes } from './scene.ts';
 
 /** The settings of one hook call, from its command line and environment. */
 export interface HookSettings {
@@ -112,8 +112,7 @@ export class HookDoor {
     { settings, event, roots, arrivedMs }: ArrivedEvent,
   ): Promise<HookReply> {
     const notice = hasContext(event) ? leftOutText(leftOut) : undefined;
-    if (sessions === undefined)
-      return notice === undefined ? { verdict: 'pass' } : { verdict: 'pass', context: notice };
+    if (sessions === undefined) return passing(notice);
     const session = await sessions.session(sessionOf(settings, event), settings.host.name);
     const cwd = resolve(settings.cwd, event.cwd ?? roots[0] ?? '.');
     const { policy, workspace, home } = sessions.world;
@@ -133,8 +132,9 @@ export class HookDoor {
       arrivedMs,
     } as const;
     const warned = event.kind === 'start' ? warningText(sessions.warnings) : undefined;
-    const reply = withNotice(withNotice(await respond(scene, event), notice), warned);
-    return withNotice(reply, await this.#lostNotice(scene, event));
+    const reply = await respond(scene, event);
+    const lost = await this.#lostNotice(scene, event);
+    return reply.verdict === 'deny' ? reply : passing(lost, warned, notice, reply.context);
   }
 
   /**
@@ -251,11 +251,6 @@ function leftOutText(leftOut: readonly Fault[]): string | undefined {
 /** The warnings from opening the workspace, such as settings that no longer exist. */
 function warningText(warnings: readonly string[]): string | undefined {
   return warnings.length === 0 ? undefined : `Lookfirst: ${warnings.join('\n')}. Tell the user.`;
-}
-
-function withNotice(reply: HookReply, notice: string | undefined): HookReply {
-  if (notice === undefined || reply.verdict === 'deny') return reply;
-  return { ...reply, context: reply.context === undefined ? notice : `${notice}\n${reply.context}` };
 }
 
 /**

@@ -39,9 +39,7 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
   const isRead = event.kind === 'prompt' || event.kind === 'after' || event.kind === 'failed';
   if (!isRead || reply.verdict === 'deny') return reply;
   const losses = await scene.session.untoldLosses();
-  if (losses.length === 0) return reply;
-  const context = `Lookfirst: ${losses.join('\n')}`;
-  return { ...reply, context: reply.context === undefined ? context : `${reply.context}\n${context}` };
+  return losses.length === 0 ? reply : passing(reply.context, `Lookfirst: ${losses.join('\n')}`);
 }
 
 async function respondTo(scene: Scene, event: HookEvent): Promise<HookReply> {

@@ -256,9 +256,10 @@ export function noticeText(
   return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
 }
 
-/** Lets a call pass, with a text for the model if there is one. */
-export function passing(context: string | undefined): HookReply {
-  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
+/** Lets a call pass, with texts for the model if there are any. */
+export function passing(...texts: readonly (string | undefined)[]): HookReply {
+  const told = texts.filter((text) => text !== undefined);
+  return told.length === 0 ? { verdict: 'pass' } : { verdict: 'pass', context: told.join('\n') };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Token } from './highlight.ts';
 type Tokenize = typeof import('./highlight.ts')['tokenize'];
 
 /** The highlighter, once it is loaded. Most of the page works without it. */
-const highlighter: Signal<{ readonly tokenize: Tokenize } | 'loading' | undefined> = signal(undefined);
+const highlighter: Signal<{ readonly tokenize: Tokenize } | 'asked' | undefined> = signal(undefined);
 
 /** Longer texts are not coloured, so that a click is never slow. */
 const MAX_CHARS = 200_000;
@@ -22,7 +22,7 @@ export function colouring(
   const found = new Map<DiffRow, readonly Token[]>();
   const loaded = highlighter.value;
   if (loaded === undefined) void load();
-  if (loaded === undefined || loaded === 'loading') return found;
+  if (loaded === undefined || loaded === 'asked') return found;
   for (const rows of groups)
     for (const sign of ['-', '+']) {
       const side = rows.filter((row) => row.sign === ' ' || row.sign === sign);
@@ -45,12 +45,8 @@ function linesOf(tokenize: Tokenize, path: string, text: string): readonly (read
 }
 
 async function load(): Promise<void> {
-  highlighter.value = 'loading';
-  try {
-    const { tokenize } = await import('./highlight.ts');
-    highlighter.value = { tokenize };
-  } catch {
-    // The next diff tries again.
-    highlighter.value = undefined;
-  }
+  highlighter.value = 'asked';
+  // If the highlighter cannot be loaded, the page stays without colours.
+  const loaded = await import('./highlight.ts').catch(() => undefined);
+  if (loaded !== undefined) highlighter.value = { tokenize: loaded.tokenize };
 }

@@ -100,10 +100,14 @@ describe.skipIf(!hasBrowser)('the page', () => {
       pass = resolve;
     });
     const asked = page.waitForRequest('**/api/feed**');
-    await page.route('**/api/feed**', async (route) => {
-      await passed;
-      await route.fulfill({ response: await route.fetch() });
-    });
+    await page.route(
+      '**/api/feed**',
+      async (route) => {
+        await passed;
+        await route.fulfill({ response: await route.fetch() });
+      },
+      { times: 1 },
+    );
     await page.fill('#search', 'a.t');
     await asked;
     await ok(t.session.write('a.txt', 'one\n'));

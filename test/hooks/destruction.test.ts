@@ -16,7 +16,6 @@ import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
 import { isGitIndex, stagedContent } from '../../src/process/git-index.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
-import { copyRepository } from '../support/repository.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { setUp } from '../support/tool-calls.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -25,13 +24,10 @@ const here = await sandboxHere();
 
 let places: Scratch;
 
-function gitEnvironment(): NodeJS.ProcessEnv {
-  return { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
-}
-
 /** Runs a shell text in the workspace, as the user. */
 function user(text: string): void {
-  execFileSync('sh', ['-c', text], { cwd: places.root, env: gitEnvironment(), stdio: 'pipe' });
+  const env = { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
+  execFileSync('sh', ['-c', text], { cwd: places.root, env, stdio: 'pipe' });
 }
 
 /** Everything below a folder by path: of a file its mode and hash, of a git index what it stages. */
@@ -259,7 +255,7 @@ const layer: Door = async (command) => {
 
 beforeEach(() => {
   places = scratch();
-  copyRepository(places.root, COMMITTED, gitEnvironment());
+  user(COMMITTED);
 });
 
 async function changes(): Promise<Record<string, unknown>[]> {

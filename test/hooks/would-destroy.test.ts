@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { environment, lookfirst } from '../support/command-line.ts';
 import { Hooked, outputOf } from '../support/hooked.ts';
-import { copyRepository } from '../support/repository.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { HAS_MEMORY, IN_MEMORY, type Scratch, scratch } from '../support/tree.ts';
 
@@ -14,13 +13,10 @@ const here = await sandboxHere();
 let places: Scratch;
 let agent: Hooked;
 
-function gitEnvironment(): NodeJS.ProcessEnv {
-  return { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
-}
-
 /** Runs a shell text in the workspace, as the user. */
 function user(text: string): string {
-  return execFileSync('sh', ['-ec', text], { cwd: places.root, env: gitEnvironment(), encoding: 'utf8' });
+  const env = { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
+  return execFileSync('sh', ['-ec', text], { cwd: places.root, env, encoding: 'utf8' });
 }
 
 const COMMITTED = `git init -q -b main && git config user.name a && git config user.email a@b
@@ -30,7 +26,7 @@ git add . && git commit -qm first`;
 beforeEach(() => {
   // Temporary folders outside the workspace may be emptied by any command.
   places = scratch(HAS_MEMORY ? IN_MEMORY : homedir());
-  copyRepository(places.root, COMMITTED, gitEnvironment());
+  user(COMMITTED);
   agent = new Hooked(places);
 });
 

@@ -52,7 +52,7 @@ export function isWritten({ file, sha256, isLate }: ShelfFile): boolean {
 }
 
 /** The hash of a file on the shelf; undefined if another process has moved it since it was listed. */
-export function hashOnShelf(file: string): string | undefined {
+function hashOnShelf(file: string): string | undefined {
   const fd = unlessMissing(() =>
     openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
   );

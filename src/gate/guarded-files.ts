@@ -72,7 +72,7 @@ function isReleased(world: World, asking: Asking, path: Pick<ResolvedPath, 'key'
 }
 
 /** True if a change of this file is judged by its content before and after. */
-export function isSettingsFile({ absolute, given }: ResolvedPath): boolean {
+function isSettingsFile({ absolute, given }: ResolvedPath): boolean {
   return settingsFileOf([absolute, given]) !== undefined;
 }
 

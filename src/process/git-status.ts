@@ -29,7 +29,7 @@ interface StatusQuery {
  * The files below a folder, or those that paths match, that differ from the last commit. Leaves out
  * submodules. Undefined if git fails.
  */
-export async function statusIn(
+async function statusIn(
   folder: string,
   { paths, others, isLiteral, signal }: StatusQuery,
 ): Promise<readonly GitStatus[] | undefined> {
@@ -59,7 +59,7 @@ export async function statusOf(folder: string, query: StatusQuery): Promise<read
  * Where git has the present bytes of a file: in the last commit, in the index, or nowhere. `ignored`:
  * nowhere, because git ignores the file. `no-repository`: the file is in no repository.
  */
-export type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
+type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
 
 /** Git is asked about so many files at once, because the length of its command line is limited. */
 const MAX_BATCH = 500;

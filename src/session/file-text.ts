@@ -44,7 +44,7 @@ export function fileText(bytes: Buffer): FileText | undefined {
 }
 
 /** A file's text in the form that a session may see. */
-export interface VisibleText {
+interface VisibleText {
   readonly text: FileText;
   /** The lines in which something is masked. */
   readonly masked: readonly LineRange[];

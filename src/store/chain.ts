@@ -25,7 +25,7 @@ export function canonicalJson(value: unknown): string {
  * The value with sorted keys. `JSON.stringify` of the result, or of a part of it, then gives
  * canonical JSON. Sort once and reuse the result: sorting costs more than serialising.
  */
-export function inCanonicalOrder<T>(value: T): T {
+function inCanonicalOrder<T>(value: T): T {
   // The cast is safe: the copy differs only in the order of keys.
   return isSorted(value) ? value : (sorted(value) as T);
 }

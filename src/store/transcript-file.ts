@@ -13,7 +13,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, Fault, isMissing, unlessErrno } from '../model/fault.ts';
 
 /** The file of a conversation, to be read once from beginning to end. */
-export interface TranscriptFile {
+interface TranscriptFile {
   /** Size at opening. The file may grow while it is read. */
   readonly size: number;
   readonly chunks: AsyncIterable<Uint8Array>;

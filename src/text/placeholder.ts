@@ -346,7 +346,7 @@ const MARKS = ['[REDAC', '[secre', '[maske', '… [+'];
  * Selects the lines that `findPlaceholder` must check: by their first characters, or all lines if
  * any of Lookfirst's marks occurs. This runs on every write, so it must reject most lines cheaply.
  */
-export function suspectLines(content: string): SuspectLine[] {
+function suspectLines(content: string): SuspectLine[] {
   const marked = MARKS.some((mark) => content.includes(mark));
   const suspects: SuspectLine[] = [];
   let start = 0;

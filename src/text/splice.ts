@@ -91,7 +91,7 @@ function inOrder(
 }
 
 /** Edits of a file that was not decoded. Each byte counts as one character of Latin-1. */
-export interface BytesEdited extends Omit<EditsApplied, 'text'> {
+interface BytesEdited extends Omit<EditsApplied, 'text'> {
   readonly bytes: Buffer;
   /** The file before and after the edits, without a byte order mark. */
   readonly before: string;

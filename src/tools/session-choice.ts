@@ -23,7 +23,7 @@ export type SessionChoice =
   | { readonly kind: 'invalid'; readonly reason: string };
 
 /** A valid choice. */
-export type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
+type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 
 export interface ChoiceOptions {
   /** The value of `--session`. */

@@ -10,7 +10,7 @@ interface Report {
   readonly files: readonly { readonly diff: FileDiff; readonly words: string }[];
 }
 
-export type ExportForm = 'html' | 'markdown';
+type ExportForm = 'html' | 'markdown';
 
 /** A change, refusal or turn as one self-contained document. Undefined for other entries. */
 export function exported(view: EntryView | TurnDetail, form: ExportForm): string | undefined {

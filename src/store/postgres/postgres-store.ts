@@ -351,7 +351,7 @@ function sessionsOf({ forget = [], marks = [], views = [], dropSession }: Writes
  * Builds a query for entries, and its values. With `chain` in the filter, `seq` is the number
  * within that hash chain, not in the whole journal.
  */
-export function postgresEntriesQuery(
+function postgresEntriesQuery(
   schema: string,
   names: Names,
   filter: EntryFilter,
@@ -390,7 +390,7 @@ function ofKinds(_: EntryFilter, kinds: readonly string[], bound: () => string):
 const PRUNE_STEP = 20_000;
 
 /** The journal's hash chains, its size, and whether this database user may delete entries. */
-export async function journalState(db: PostgresConnection): Promise<StoreState> {
+async function journalState(db: PostgresConnection): Promise<StoreState> {
   const [[size], rows] = await Promise.all([
     db.query(
       `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes,
@@ -415,7 +415,7 @@ export async function journalState(db: PostgresConnection): Promise<StoreState> 
 }
 
 /** Removes the entries numbered up to `throughSeq`. Returns the number of removed entries. */
-export async function pruneEntries(db: PostgresConnection, throughSeq: number): Promise<number> {
+async function pruneEntries(db: PostgresConnection, throughSeq: number): Promise<number> {
   for (let pruned = 0; ; ) {
     const values = [throughSeq, dayOf(Date.now()), PRUNE_STEP];
     const [row] = await db.maintain(`select ${db.schema}.lf_prune($1, $2, $3) as gone`, values);
@@ -428,7 +428,7 @@ export async function pruneEntries(db: PostgresConnection, throughSeq: number): 
 }
 
 /** Removes the entries of reads before `beforeMs`. Returns the number of removed entries. */
-export async function pruneReads(db: PostgresConnection, beforeMs: number): Promise<number> {
+async function pruneReads(db: PostgresConnection, beforeMs: number): Promise<number> {
   let after: unknown = '';
   for (let pruned = 0; ; ) {
     const values = [beforeMs, PRUNE_STEP, String(after)];

@@ -81,6 +81,7 @@ describe('code blocks in the documents', () => {
         "docs/proxy.md: it needs a client; the tests in test/proxy run this server behind the proxy",
         "docs/proxy.md: test/docs-reference.test.ts runs it",
         "docs/refusals.md: a conversation; test/docs.test.ts compares its sentences with real answers",
+        "docs/viewer.md: it needs a recorded turn; test/viewer/export.test.ts runs both commands",
       ]
     `);
     expect(run.length).toBeGreaterThan(20);

@@ -37,7 +37,7 @@ export class Hooks {
     const host = HOOK_HOSTS.generic;
     const settings = { host, cwd: this.#world.root, roots: [], state: {}, shellPrefix: this.#shell };
     const text = JSON.stringify({ cwd: this.#world.root, turn: 't1', ...event });
-    const answer = await answerHook({ host, text, onFailure: 'deny' }, (_host, neutral) =>
+    const answer = await answerHook({ host, text, onFailure: 'deny' }, (neutral) =>
       this.#door.respond(settings, neutral),
     );
     if (answer.stdout === '') return { refused: answer.code === 2, text: answer.stderr };

@@ -38,6 +38,18 @@ it('writes nothing if stderr is not a terminal, or a dumb one', async () => {
   expect(await silentFor(1500, true, { TERM: 'dumb' })).toBe('');
 });
 
+it('shows the progress of long work at most every 80 ms, until it ends', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const stderr = Object.assign(new PassThrough(), { isTTY: true });
+  const terminal = new Terminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, {});
+  for (const done of [1, 2, 3]) terminal.showProgress('reading', done, 3);
+  await terminal.print('the answer');
+  const bar = (part: string, percent: number): string => `\r\u001b[Kreading [${part}] ${percent} %`;
+  const ended = `${bar('#'.repeat(24), 100)}\r\u001b[K`;
+  expect(String(stderr.read())).toBe(`${bar(`${'#'.repeat(8)}${'-'.repeat(16)}`, 33)}${ended}`);
+});
+
 it('removes the line before a message', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

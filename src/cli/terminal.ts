@@ -32,6 +32,9 @@ interface TableLines {
 /** A command that prints nothing for this long says on a terminal that it is working. */
 const SILENCE_MS = 1000;
 const CLEAR_LINE = '\r\u001b[K';
+/** The time between two updates of a progress bar. Each update costs a system call. */
+const STEP_MS = 80;
+const BAR_CHARS = 24;
 
 /** The values of `--color`. `auto`: colours only on a terminal. */
 type ColourChoice = 'auto' | 'always' | 'never';
@@ -46,6 +49,7 @@ export class Terminal {
   #pager: Pager | undefined;
   #silence: NodeJS.Timeout | undefined;
   #isWorkShown = false;
+  #progressMs = 0;
 
   constructor(
     streams: TerminalStreams,
@@ -150,15 +154,29 @@ export class Terminal {
     this.tell([this.#errorColours.red(first), ...rest].join('\n'));
   }
 
+  /** True if a line can be shown while the command works. A dumb terminal would show its control characters. */
+  get #showsWork(): boolean {
+    return this.#streams.stderr.isTTY === true && !this.#isDumb;
+  }
+
   /** If nothing is written for a second, says on a terminal that the command is working, until it writes something. */
   sayIfSilent(): void {
-    // A dumb terminal would show the control characters that remove the line.
-    if (this.#streams.stderr.isTTY !== true || this.#isDumb) return;
+    if (!this.#showsWork) return;
     const say = (): void => {
       this.#isWorkShown = true;
       this.#streams.stderr.write('working …');
     };
     this.#silence = setTimeout(say, SILENCE_MS).unref();
+  }
+
+  /** Shows on a terminal how much of some long work is done, until the command writes something. */
+  showProgress(what: string, done: number, total: number): void {
+    const nowMs = Date.now();
+    if (!this.#showsWork || (nowMs - this.#progressMs < STEP_MS && done < total)) return;
+    this.#progressMs = nowMs;
+    clearTimeout(this.#silence);
+    this.#isWorkShown = true;
+    this.#streams.stderr.write(`${CLEAR_LINE}${what} ${bar(done, total)}`);
   }
 
   #endSilence(): void {
@@ -185,6 +203,13 @@ export class Terminal {
       reader.close();
     }
   }
+}
+
+/** Formats a progress bar: `[########----------------] 33 %`. */
+function bar(done: number, total: number): string {
+  const part = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
+  const full = Math.floor(part * BAR_CHARS);
+  return `[${'#'.repeat(full)}${'-'.repeat(BAR_CHARS - full)}] ${Math.floor(part * 100)} %`;
 }
 
 /**

@@ -37,17 +37,32 @@ interface ReadTranscriptOptions {
   readonly cwd?: string | undefined;
   /** Leave out files outside this folder. */
   readonly root?: string | undefined;
+  /** Called with the bytes read so far and the size of the file. */
+  readonly onProgress: (done: number, size: number) => void;
 }
 
 /** Reads a transcript file of any size. */
 export function readTranscript(path: string, options: ReadTranscriptOptions): Promise<TranscriptSightings> {
   const { base, format, cwd, root } = options;
   const transcript = openTranscript(resolve(base, path));
-  return deriveSightingsFrom(transcript.chunks, {
+  return deriveSightingsFrom(reported(transcript, options.onProgress), {
     ...(format === undefined ? {} : { format }),
     cwd: resolve(base, cwd ?? transcript.project ?? '.'),
     ...(root === undefined ? {} : { root: resolve(base, root) }),
   });
+}
+
+/** Passes on the chunks of a transcript and reports how many bytes they were. */
+async function* reported(
+  { size, chunks }: ReturnType<typeof openTranscript>,
+  onProgress: ReadTranscriptOptions['onProgress'],
+): AsyncGenerator<Uint8Array> {
+  let done = 0;
+  for await (const chunk of chunks) {
+    yield chunk;
+    done += chunk.byteLength;
+    onProgress(done, size);
+  }
 }
 
 /** The audit of one conversation that changed files. */

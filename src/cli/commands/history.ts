@@ -32,9 +32,15 @@ Examples:
   run: (cli, { file, ...flags }) => history(cli, file, flags),
 });
 
+/** Minimum size of a file whose reading shows a progress bar. A smaller one is read before a bar is seen. */
+const PROGRESS_FROM_BYTES = 32 << 20;
+
 async function history(cli: Cli, file: string, flags: Given<typeof FLAGS>): Promise<ExitCode> {
   const { format, cwd, root } = flags;
-  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root });
+  const onProgress = (done: number, size: number): void => {
+    if (size >= PROGRESS_FROM_BYTES) cli.terminal.showProgress('reading', done, size);
+  };
+  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root, onProgress });
   await (flags.json === true ? printJson : printTable)(cli, seen);
   return EXIT.done;
 }

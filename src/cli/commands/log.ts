@@ -151,7 +151,9 @@ async function printNew(
 }
 
 async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<ExitCode> {
-  const report = await records.verify();
+  const report = await records.verify({
+    onProgress: (done, total) => cli.terminal.showProgress('verifying', done, total),
+  });
   if (flags.json === true) await cli.terminal.printJson(report);
   else if (report.ok)
     await cli.terminal.print(`the journal is intact: ${report.entries} entries in an unbroken chain`);

@@ -8,13 +8,16 @@ type Weight = Readonly<
 
 const SCRIPT = join(import.meta.dirname, '../bench/call-weight.mjs');
 
-/** Upper limits of what one warm call of one file costs at durability none. */
+/**
+ * Upper limits of what one warm call of one file costs at durability none. They are a few per cent
+ * above the usual counts, because on a busy machine a timer may run inside a call.
+ */
 const LIMITS: Readonly<Record<string, Partial<Weight>>> = {
-  'session write': { files: 77, functions: 435, promises: 45, statements: 14, systemCalls: 87 },
-  'session read': { files: 43, functions: 145, promises: 12, statements: 3, systemCalls: 13 },
-  'session first read': { files: 46, functions: 170, promises: 12, statements: 4, systemCalls: 21 },
+  'session write': { files: 79, functions: 445, promises: 47, statements: 15, systemCalls: 87 },
+  'session read': { files: 44, functions: 155, promises: 13, statements: 3, systemCalls: 13 },
+  'session first read': { files: 48, functions: 178, promises: 13, statements: 4, systemCalls: 21 },
   'proxy edit': { files: 110, functions: 720 },
-  'session undo': { files: 75, functions: 535, promises: 111, statements: 18 },
+  'session undo': { files: 77, functions: 550, promises: 116, statements: 19 },
 };
 
 it('one call of one file stays as light as it is', () => {

@@ -158,6 +158,10 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       oneOf('pass', 'destroy', 'refuse'),
       'files outside the workspace: let the client decide (pass), refuse a command once if it would delete or overwrite existing ones (destroy), or refuse every change (refuse)',
     ),
+    keepBytes: setting(
+      POSITIVE,
+      "bytes that are kept before a client's shell command runs without a layer: git's own files, ignored files and nested repositories, each file up to 8 MB",
+    ),
   } satisfies Record<keyof Policy['hooks'], Shape>),
 };
 

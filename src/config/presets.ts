@@ -92,7 +92,7 @@ const DEFAULT: Policy = {
   claims: 'notice',
   commands: COMMANDS,
   mode: 'enforce',
-  hooks: { shell: 'layer', outside: 'destroy' },
+  hooks: { shell: 'layer', outside: 'destroy', keepBytes: 64 * MEBIBYTE },
 };
 
 /**

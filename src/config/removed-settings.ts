@@ -26,7 +26,6 @@ const REMOVED: Readonly<Record<string, (value: unknown) => boolean>> = {
   'commands.memoryBytes': (value) => isBelow(value, LIMITS.commandMemoryBytes),
   'commands.writes': (value) => value === 'seen-only' || value === 'discard',
   'commands.timeoutMs': (value) => isBelow(value, LIMITS.commandTimeoutMs),
-  'hooks.keepBytes': () => false,
   'hooks.snapshot': (value) => value === 'git',
   'proxy.receipts': () => false,
 };

@@ -113,7 +113,6 @@ describe('a policy file', () => {
     ['{"hardLinks":"break"}', /"hardLinks" no longer exists and is ignored$/],
     ['{"images":{"secrets":"shared"}}', /"images.secrets" no longer exists and is ignored$/],
     ['{"commands":{"writes":"apply"}}', /"commands.writes" no longer exists and is ignored$/],
-    ['{"hooks":{"keepBytes":1}}', /"hooks.keepBytes" no longer exists and is ignored$/],
     ['{"proxy":{"receipts":true}}', /"proxy.receipts" no longer exists and is ignored$/],
   ])('with a setting of an earlier version has one warning: %s', (text, warning) => {
     const { overrides, warnings } = parsePolicyFile(text);

@@ -13,7 +13,6 @@ export type LimitName =
   | 'readRetentionMs'
   | 'maxProcesses'
   | 'commandMemoryBytes'
-  | 'keptBeforeCommandBytes'
   | 'commandTimeoutMs';
 
 /** Fixed limits, which nobody has a reason to set. */
@@ -40,8 +39,6 @@ export const LIMITS: Readonly<Record<LimitName, number>> = {
   maxProcesses: 512,
   /** Memory that each process of a confined command may use. */
   commandMemoryBytes: 4096 * MEBIBYTE,
-  /** What is kept before a command because no commit has it: git's own files, ignored files and nested repositories. */
-  keptBeforeCommandBytes: 64 * MEBIBYTE,
   /** Time after which a confined command is stopped, unless its caller sets another. */
   commandTimeoutMs: 120_000,
 };

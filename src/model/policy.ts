@@ -132,6 +132,11 @@ interface HookPolicy {
    * would delete or overwrite existing ones is refused once. `refuse`: every change is refused.
    */
   readonly outside: 'pass' | 'destroy' | 'refuse';
+  /**
+   * Total size, in bytes, of the files that are kept before a command because no commit has them:
+   * git's own files, ignored files and nested repositories. Only without a layer.
+   */
+  readonly keepBytes: number;
 }
 
 /**

@@ -129,8 +129,12 @@ echo kept > ${places.outside}/notes.txt; ${git} stash -q`,
     expect((await vetted('rm -rf OUTSIDE/photos')).verdict).toBe('pass');
   });
 
-  it('is refused for good if the files are too large to keep', async () => {
-    write('photos/p.jpg', 'x'.repeat(9 << 20));
+  it.each([
+    ['too large to keep', 9 << 20, {}],
+    ['more than the budget', 2000, { keepBytes: 1000 }],
+  ])('is refused for good if the files are %s', async (_, size, hooks) => {
+    set(hooks);
+    write('photos/p.jpg', 'x'.repeat(size));
     for (const _ of [1, 2]) {
       const { reason } = await vetted('rm -rf OUTSIDE/photos');
       expect(reason).toMatch(/cannot be kept.*WOULD_DESTROY/);

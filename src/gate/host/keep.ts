@@ -3,7 +3,6 @@ import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
 import { ABSENT } from '../../model/delta.ts';
 import { type Effect, microseconds, type State, type WholeTree } from '../../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
-import { LIMITS } from '../../model/limits.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import { commonGitFolder, gitFolderOf } from '../../process/git.ts';
@@ -140,7 +139,7 @@ class Keeping {
     if (!stats.isFile()) return undefined;
     const since = { sinceUs: microseconds(stats.ctimeNs) };
     const size = Number(stats.size);
-    if (size > MAX_FILE_BYTES || this.#bytes + size > LIMITS.keptBeforeCommandBytes)
+    if (size > MAX_FILE_BYTES || this.#bytes + size > this.#world.policy.hooks.keepBytes)
       return { side: fileState(UNKNOWN_BYTES, modeOf(stats) & 0o777, 'none'), since };
     this.#bytes += size;
     const known = this.#world.keptFiles.get(key);

@@ -5,7 +5,6 @@ import { CLAIM_MS } from '../../journal/claims.ts';
 import { type ActiveGrant, grantCovers, grantsFor } from '../../journal/grants.ts';
 import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
 import type { NewEntry, State } from '../../model/entry.ts';
-import { LIMITS } from '../../model/limits.ts';
 import { isWithin } from '../../model/path.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
 import { blobsIn, readBlobs, stashesIn } from '../../process/git-refs.ts';
@@ -260,11 +259,11 @@ function useOf(
 const MAX_KEPT = 2_000;
 
 /** True if everything fits into the limits for what is kept before a command. */
-function canBeKept({ workspace }: World, threats: readonly Threat[]): boolean {
+function canBeKept({ policy, workspace }: World, threats: readonly Threat[]): boolean {
   const sum = threats.reduce((bytes, threat) => bytes + threat.bytes, 0);
   const fits = threats.every(({ why, bytes, path }) => {
     if (why === 'outside' && !workspace.resolve(path, 'undo').ok) return false;
     return (why !== 'ignored' && why !== 'outside') || bytes <= MAX_FILE_BYTES;
   });
-  return fits && threats.length <= MAX_KEPT && sum <= LIMITS.keptBeforeCommandBytes;
+  return fits && threats.length <= MAX_KEPT && sum <= policy.hooks.keepBytes;
 }

@@ -7,11 +7,11 @@ import type { Colours } from '../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import type { TableColumn } from './terminal.ts';
 
-/** What a command lists. */
+/** The rows, columns and JSON that a command lists. */
 interface Listing<T> {
   readonly rows: readonly T[];
   readonly columns: readonly TableColumn<NoInfer<T>>[];
-  /** What programs get about a row. */
+  /** The JSON value of a row, for programs. */
   json(row: NoInfer<T>): object;
   /** Told to the user if there are no rows. */
   readonly none: string;
@@ -50,7 +50,7 @@ export function optionalColumn(title: string): Omit<TableColumn<never>, 'cell'> 
   return { title, cut: 'end', isOptional: true };
 }
 
-/** What the table of journal entries shows besides the entries themselves. */
+/** Additions to a table of journal entries: its headings and details. */
 interface EntryFacts {
   /** The time from which ages are counted; default: the start of the command. */
   readonly nowMs?: number;

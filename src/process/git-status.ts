@@ -56,12 +56,12 @@ export async function statusOf(folder: string, query: StatusQuery): Promise<read
 }
 
 /**
- * Where git has the present bytes of a file: in the last commit, in the index, or nowhere. `ignored`:
+ * The place where git has a file's present bytes: the last commit, the index, or nowhere. `ignored`:
  * nowhere, because git ignores the file. `no-repository`: the file is in no repository.
  */
 type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
 
-/** Git is asked about so many files at once, because the length of its command line is limited. */
+/** Files in one question to git. The length of a command line is limited. */
 const MAX_BATCH = 500;
 
 /** Says for each of these absolute paths of existing files where git has their bytes. Changes nothing. */

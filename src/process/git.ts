@@ -41,7 +41,7 @@ export async function git(
   return run(root, [...QUIET, ...filters, ...args], options);
 }
 
-/** What git prints; undefined if it is missing or fails. */
+/** The output of git; undefined if git is missing or fails. */
 export async function gitOutput(folder: string, args: readonly string[]): Promise<string | undefined> {
   const result = await git(folder, args);
   return result.ok ? result.stdout.toString('utf8') : undefined;
@@ -200,7 +200,7 @@ export async function headRevision(folder: string): Promise<string | undefined> 
   return (await gitOutput(folder, ['rev-parse', '--verify', 'HEAD']))?.trim();
 }
 
-/** What an alias of git stands for; undefined if there is no such alias. */
+/** The command behind a git alias; undefined if there is no such alias. */
 export async function aliasOf(
   folder: string,
   name: string,

@@ -135,7 +135,7 @@ interface SessionFreshness {
   readonly lastMs: number;
 }
 
-/** What each session has seen, in numbers, in the order of `records`. */
+/** Counts of the files that each session has seen, in the order of `records`. */
 export function freshnessOf(
   { world }: Sessions,
   records: readonly SessionRecord[],

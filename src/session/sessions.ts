@@ -371,7 +371,7 @@ function checkOpening(shape: ObjectShape, options: unknown): void {
   throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options for opening' }));
 }
 
-/** How a session begins: anew, or as that of an earlier record. */
+/** The start of a session: new, or continuing an earlier record. */
 function beginning(kept: SessionRecord | undefined): Pick<NewEntry, 'text' | 'continues'> {
   if (kept === undefined) return { text: 'opened' };
   // A session that was not closed continues. That is usual: without a resident process, each hook

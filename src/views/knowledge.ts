@@ -515,7 +515,7 @@ class Underway {
   }
 }
 
-/** What all calls of a session share. */
+/** The state that all calls of a session share. */
 class SessionState {
   turn: string | undefined;
   /** When this process last recorded a loss, as a `performance.now()` time. */

@@ -42,7 +42,7 @@ export interface Threat extends Omit<ThingAtRisk, 'writer'> {
 
 /** Maximum number of aliases that are followed, because one may name itself. */
 const MAX_LINES = 5;
-/** With more folders than this, git is asked about the whole repository. */
+/** With more folders than this, one question to git covers the whole repository. */
 const MAX_PATHSPECS = 20;
 /** Maximum number of names from `xargs` that are judged. */
 const MAX_FED = 500;

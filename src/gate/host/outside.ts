@@ -69,7 +69,7 @@ function absoluteOutside({ workspace }: World, { cwd }: LinePlace, path: string)
   return workspace.roots.some((root) => isWithin(real, root)) ? [] : [real];
 }
 
-/** What a line would destroy outside the workspace. Leaves out files whose bytes git has, and what tools make again. */
+/** The losses of a line outside the workspace. Leaves out files whose bytes git has, and files that tools can rebuild. */
 async function threatsOutside(
   world: World,
   line: ShellLine,

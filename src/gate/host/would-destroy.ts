@@ -28,7 +28,7 @@ export interface ComingLine {
   readonly call?: string | undefined;
   /** When the call arrived. A refusal that was answered later is none that the session knew. */
   readonly arrivedMs: number;
-  /** What the line concerns outside the workspace. Absent if it cannot change anything there. */
+  /** Paths outside the workspace that the line names. Absent if it cannot change anything there. */
   readonly outside?: OutsideOfLine;
 }
 

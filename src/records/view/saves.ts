@@ -12,7 +12,7 @@ const MAX_ENTRIES = 20_000;
 const MAX_COUNTED = 300;
 const MAX_ROWS = 20;
 
-/** What was prevented in the last 30 days. */
+/** The refusals of the last 30 days that saved bytes. */
 export async function savesOf(sources: ViewSources, nowMs: number): Promise<Saves> {
   const { records, scope } = sources;
   const today = new Date(nowMs);

@@ -258,7 +258,7 @@ export interface SavedBy {
   readonly lines: number;
 }
 
-/** What was prevented in the last 30 days. */
+/** The refusals of the last 30 days that saved bytes. */
 export interface Saves {
   readonly refusals: number;
   /** Refused changes of a whole file that would have removed lines its session had not seen. */

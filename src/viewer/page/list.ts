@@ -53,7 +53,7 @@ type Run = readonly FeedRow[];
 /** The prompt above the entries of its turn. */
 type Heading = Pick<TurnRow, 'seq' | 'session' | 'words'>;
 
-/** What the list shows on one line: the name of a day, a prompt, a run, or an entry of an open run. */
+/** One line of the list: the name of a day, a prompt, a run, or an entry of an open run. */
 interface Item {
   readonly key: string;
   readonly entries: Run;
@@ -156,7 +156,7 @@ function countShown(first: number, last: number): void {
 /** The state of the demo: `playing`, or why it could not be played. */
 const demoState: Signal<string | undefined> = signal(undefined);
 
-/** What to do if nothing is recorded yet. */
+/** The page for an empty journal: the next command, and the demo. */
 function Empty(): VNode {
   const state = demoState.value;
   const isPlaying = state === 'playing';

@@ -10,7 +10,7 @@ import { ask, narrowTo, pageAddress, saves, showTab } from './state.ts';
 const BYTES_PER_TOKEN = 4;
 const MAX_SHOWN = 8;
 
-/** What was prevented in the last 30 days: per day, session, file and reason. */
+/** The refusals of the last 30 days that saved bytes, per day, session, file and reason. */
 export function SavesPane(): VNode {
   const all = saves.value;
   if (all === undefined) return html`<p class="dim pad" role="status">counting…</p>`;

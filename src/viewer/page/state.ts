@@ -288,7 +288,7 @@ function askFeed(before: number | undefined): Promise<FeedPage> {
 
 const asked = new Set<number>();
 
-/** Fetches the numbers of lines that changes added and removed. Each change is asked for once. */
+/** Fetches the numbers of lines that changes added and removed, once for each change. */
 export async function fetchCounts(changes: readonly number[]): Promise<void> {
   const wanted = changes.filter((seq) => !asked.has(seq)).slice(0, 100);
   if (wanted.length === 0) return;

@@ -99,7 +99,7 @@ function previewOf({ preview }: OpenUndo): VNode {
     })}`;
 }
 
-/** What an undo does to a file. */
+/** The effect of an undo on one file. */
 const DID: Readonly<Record<UndoneFile['did'], string>> = {
   restored: 'restored',
   removed: 'removed',

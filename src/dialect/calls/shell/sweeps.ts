@@ -29,7 +29,7 @@ export type Sweep = { readonly folder: string } & (
   | { readonly kind: 'pop' }
   /** A command of git that is no command of git itself, so it may be an alias of the user. */
   | { readonly kind: 'alias'; readonly name: string; readonly args: readonly string[] }
-  /** A command of git that gets names from `xargs`. `EACH` stands for them. */
+  /** A git command that gets names from `xargs`. `EACH` is their placeholder. */
   | { readonly kind: 'fed'; readonly words: readonly string[]; readonly names: Listing }
 );
 

@@ -45,7 +45,7 @@ export function trackedAs(blob: string, mode: number): Tracked {
   return { blob, mode: mode & 0o777, ...link };
 }
 
-/** Where an entry of an index begins, and its flags and its name. */
+/** The offset, flags and name of an index entry. */
 interface EntryPlace {
   readonly at: number;
   readonly flagsAt: number;
@@ -73,8 +73,7 @@ export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | un
     const mode = bytes.readUInt32BE(at + MODE_AT);
     const flags = bytes.readUInt16BE(flagsAt);
     if ((mode & KIND_BITS) === SUBMODULE_KIND || (flags & UNMERGED) !== 0) continue;
-    const isSkipped = (flags & EXTENDED) !== 0 && (bytes.readUInt16BE(flagsAt + 2) & SKIP_WORKTREE) !== 0;
-    const marked = isSkipped ? 'skipped' : (flags & ASSUME_UNCHANGED) !== 0 ? 'assumed' : undefined;
+    const marked = markAt(bytes, flagsAt);
     // Git sets the size to 0 if it does not trust the other stat fields.
     const size = bytes.readUInt32BE(at + SIZE_AT);
     tracked.set(bytes.toString('utf8', nameAt, nameEnd), {
@@ -84,6 +83,14 @@ export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | un
     });
   }
   return places && tracked;
+}
+
+/** The mark by which git skips a path in the work tree or assumes that it is unchanged. */
+function markAt(bytes: Buffer, flagsAt: number): 'skipped' | 'assumed' | undefined {
+  const flags = bytes.readUInt16BE(flagsAt);
+  const isSkipped = (flags & EXTENDED) !== 0 && (bytes.readUInt16BE(flagsAt + 2) & SKIP_WORKTREE) !== 0;
+  if (isSkipped) return 'skipped';
+  return (flags & ASSUME_UNCHANGED) !== 0 ? 'assumed' : undefined;
 }
 
 /** True for the path of a git index, relative to a root. */

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { PostgresConnection } from '../build/store/postgres/connection.js';
 import { Names } from '../build/store/postgres/names.js';
 import { PostgresStore } from '../build/store/postgres/postgres-store.js';
-import { makePartitions, makeSchema } from '../build/store/postgres/schema.js';
+import { makeSchema } from '../build/store/postgres/schema.js';
 import { openSession } from '../dist/index.js';
 import { startRelay } from '../test/postgres/relay.mjs';
 import { startServer } from '../test/postgres/server.mjs';
@@ -118,11 +118,10 @@ function cpuMsOf(server) {
 }
 
 async function bytesOf(db, tables) {
-  const parts = tables.map((table) => `relname ~ '^${table}(_[0-9]+|_other)?$'`).join(' or ');
   const [row] = await db.query(
     `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes from pg_class
-     where relnamespace = $1::text::regnamespace and relkind = 'r' and (${parts})`,
-    [db.schema],
+     where relnamespace = $1::text::regnamespace and relname = any ($2::text[])`,
+    [db.schema, tables],
   );
   const [count] = await db.query(`select count(*)::bigint as n from ${db.schema}.${tables[0]}`);
   return Number(row.bytes) / Number(count.n);
@@ -132,7 +131,6 @@ async function loadOf(server, mode) {
   const url = server.url();
   const connections = await Promise.all(Array.from({ length: WRITERS }, () => PostgresConnection.open(url)));
   await makeSchema(connections[0]);
-  await makePartitions(connections[0], Date.now());
   await letWritersShareChains(connections[0]);
   const stores = connections.map((db, index) => {
     const chain = mode === 'one' ? 'all' : `writer-${index}`;

@@ -1,7 +1,7 @@
 // Compares finding out what a model has seen, from its transcript, with parsing every line of the
 // transcript.
 //   node bench/history.mjs [LINES] [ROUNDS]
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +40,7 @@ export async function rows({ lines = 100_000, rounds = 5 } = {}) {
     }
     return [
       ...results,
-      ...(await growing(HistoryIndex, lines, folder)),
+      ...(await growing(HistoryIndex, lines)),
       ...(await scanned(HistoryIndex)),
       await memory(HistoryIndex),
     ];
@@ -79,53 +79,24 @@ function held(rest, more) {
   return Buffer.concat([rest, more]).toString('utf8');
 }
 
-/**
- * Measures how long an index takes to read twenty new lines of a long transcript. Compares an index
- * in memory with an index restored from a file.
- */
-async function growing(HistoryIndex, lines, folder) {
+/** Measures how long an index takes to read twenty new lines of a long transcript. */
+async function growing(HistoryIndex, lines) {
   const source = transcriptLines(SHAPES.main);
   const take = (count) =>
     Buffer.from(Array.from({ length: count }, () => `${source.next().value}\n`).join(''));
   const index = new HistoryIndex({ format: 'claude-code' });
-  let anew = 0;
-  for (let fed = 0; fed < lines; fed += 1000) {
-    const chunk = take(1000);
-    const start = process.hrtime.bigint();
-    index.feed(chunk);
-    anew += Number(process.hrtime.bigint() - start) / 1000;
-  }
-  const saved = join(folder, 'index.json');
-  writeFileSync(saved, JSON.stringify(index.snapshot()));
+  for (let fed = 0; fed < lines; fed += 1000) index.feed(take(1000));
   let news = [];
-  const feed = (into) => {
-    into.feed(Buffer.from(news.join('')));
-    return into.offset;
-  };
-  const tasks = [
-    () => feed(index),
-    () => feed(HistoryIndex.restore(JSON.parse(readFileSync(saved, 'utf8')))),
-    () => parsedLines(Buffer.from(news.join(''))),
-  ];
+  const tasks = [() => index.feed(Buffer.from(news.join(''))), () => parsedLines(Buffer.from(news.join('')))];
   const before = (task) => {
     if (task === 0)
       news = take(20)
         .toString('utf8')
         .split(/(?<=\n)/);
   };
-  const [live, restored, parsed] = await interleaved(tasks, { rounds: 200, before });
+  const [live, parsed] = await interleaved(tasks, { rounds: 200, before });
   const what = `20 new lines after ${lines.toLocaleString('en')}`;
-  return [
-    { name: `${what} / parsing them`, ratio: live / parsed, bar: 2 },
-    // No limit for this row: its time is mostly that of reading and parsing the snapshot file,
-    // which has about 400 bytes for each remembered file view.
-    { name: `${what}, from a saved snapshot / parsing them`, ratio: restored / parsed },
-    {
-      name: `${what}, from a saved snapshot / reading the transcript again`,
-      ratio: restored / anew,
-      bar: 0.5,
-    },
-  ];
+  return [{ name: `${what} / parsing them`, ratio: live / parsed, bar: 2 }];
 }
 
 /**

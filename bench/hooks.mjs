@@ -2,7 +2,6 @@
 // a shell command in a large repository.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
-  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { hookScript } from '../build/cli/clients/hook-files.js';
+import { hookScript, shellScript } from '../build/cli/clients/hook-scripts.js';
 import { interleaved, median } from './measure.mjs';
 
 const FILES = Number(process.env.BENCH_FILES ?? 100_000);
@@ -30,7 +29,7 @@ export async function rows() {
   const client = new Client(base, 'home');
   const bare = new Client(base, 'bare');
   try {
-    return [...(await callRows(client)), ...(await commandRows(client, bare))];
+    return [...(await callRows(client)), shellRow(client), ...(await commandRows(client, bare))];
   } finally {
     for (const each of [client, bare]) each.end();
     rmSync(base, { recursive: true, force: true });
@@ -46,9 +45,10 @@ class Client {
     this.script = join(this.home, 'bin', 'lookfirst-hook');
     mkdirSync(join(this.home, 'bin'), { recursive: true, mode: 0o700 });
     mkdirSync(this.root);
-    const uid = process.getuid?.() ?? 0;
-    writeFileSync(this.script, hookScript({ home: this.home, node: process.execPath, program, uid }));
-    chmodSync(this.script, 0o755);
+    const places = { home: this.home, node: process.execPath, program, uid: process.getuid?.() ?? 0 };
+    this.shell = join(this.home, 'bin', 'lookfirst-shell');
+    writeFileSync(this.script, hookScript(places), { mode: 0o755 });
+    writeFileSync(this.shell, shellScript(places), { mode: 0o755 });
     this.calls = 0;
   }
 
@@ -120,6 +120,36 @@ async function callRows(client) {
     { name: 'hook call with the resident / node -e 0', ratio: resident / nothing, bar: 0.2 },
     { name: 'hook call without it / node -e 0', ratio: alone / nothing, bar: 1.3 },
   ];
+}
+
+/** Measures a line of Claude Code's shell on a layer: the CPU time of all processes, beyond plain bash. */
+function shellRow(client) {
+  const line = `eval 'true' < /dev/null && pwd -P >| ${join(client.base, 'cwd')}`;
+  const env = {
+    ...process.env,
+    LOOKFIRST_HOME: client.home,
+    SHELL: '/bin/bash',
+    CLAUDE_CODE_SESSION_ID: 'bench',
+  };
+  const spent = (program, args) => {
+    const ticks = () => ticksOf('self').slice(2).concat(client.residents().flatMap(ticksOf));
+    const before = ticks();
+    for (let round = 0; round < ROUNDS; round += 1)
+      execFileSync(program, [...args, line], { cwd: client.root, env, stdio: 'pipe' });
+    return ticks().reduce((sum, each, at) => sum + each - before[at], 0);
+  };
+  const over = ((spent(client.shell, []) - spent('/bin/bash', ['-c'])) * 10) / ROUNDS;
+  return { name: 'a line of the shell on a layer: ms of CPU over bash', value: Math.round(over), bar: 80 };
+}
+
+/** The CPU time of a process, and of the children it has waited for: user and system, in hundredths of a second. */
+function ticksOf(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 15)
+    .map(Number);
 }
 
 /**

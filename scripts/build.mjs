@@ -1,7 +1,7 @@
-// Builds the project. Compiles src/ into build/, for tests and benchmarks, and bundles build/ into
-// dist/, for the package. dist/ holds CommonJS chunks, the program that loads them, and for each
-// entry point one module and one file of types.
-import { execFileSync } from 'node:child_process';
+// Builds the project. Bundles src/ into dist/, for the package, and compiles it into build/, for tests, benchmarks and
+// the package's types. dist/ holds CommonJS chunks, the program that loads them, and for each entry point one module and
+// one file of types. With the argument `program`, makes only what runs: no build/, no types and no manual page.
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
-import { minifySync, parseSync, Visitor } from 'rolldown/utils';
+import { parseSync, Visitor } from 'rolldown/utils';
 import { dts } from 'rolldown-plugin-dts';
 import { manualPage } from './man.mjs';
 
@@ -28,56 +28,57 @@ const entries = Object.values(manifest.exports)
   .filter((target) => typeof target === 'object')
   .map((target) => basename(target.default, '.js'));
 
-for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force: true });
-execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
-  stdio: 'inherit',
-});
+const isProgramOnly = process.argv[2] === 'program';
+rmSync('dist', { recursive: true, force: true });
+const compiled = isProgramOnly ? undefined : compile();
 
-// Keep the names of functions and classes, so that a stack trace is readable. Keep the white space,
-// because the functions below that rewrite chunks rely on it; `dense` removes it at the end.
+/** The names of classes stay, because Node prints the name of a thrown error's class. */
+const NAMES = { function: false, class: true };
 const SMALL = {
   minify: {
-    compress: { target: 'node20', keepNames: { function: true, class: true } },
-    mangle: { toplevel: false, keepNames: true },
-    codegen: { removeWhitespace: false },
+    compress: { target: 'node20', keepNames: NAMES },
+    mangle: { toplevel: true, keepNames: NAMES },
+    codegen: { removeWhitespace: true },
   },
   comments: false,
 };
 // Entry points that stay ES modules, and their modules that do. `langchain` and `openai` must use the same
 // framework modules as their caller. `opencode` must be one file, because `init` copies it.
 const MODULES = {
-  langchain: ['langchain.js', 'adapters/langchain.js'],
-  openai: ['openai.js', 'adapters/openai-tools.js'],
+  langchain: ['langchain.ts', 'adapters/langchain.ts'],
+  openai: ['openai.ts', 'adapters/openai-tools.ts'],
   opencode: [],
 };
 /** Modules that every command of the command line loads. */
-const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
-/** Modules of Node whose functions are called in nearly every operation. */
-const HOT = ['node:fs', 'node:path', 'node:crypto'];
+const COMMAND_LINE = ['cli/run-cli.ts', 'cli/commands/version.ts'];
 /** Packages that are loaded at their first use, because few starts need them. */
 const LATE = ['node:child_process', 'node:fs/promises', 'node:zlib', 'fast-myers-diff', 'unbash'];
+const LATE_MARK = '\0late:';
 const parts = Object.entries(MODULES).flatMap(([name, files]) =>
   files.length === 0 ? [] : [partsOf(name, files)],
 );
 
 await bundleChunks();
 await bundleModules();
-await bundle({
-  input: entriesIn('.d.ts'),
-  dir: 'dist',
-  format: 'esm',
-  chunkFileNames: 'types/[name].ts',
-  plugins: [dts({ dtsInput: true })],
-});
-for (const name of readdirSync('dist/types')) {
-  const file = `dist/types/${name}`;
-  writeFileSync(file, withoutInternalComments(readFileSync(file, 'utf8')));
-}
 await bundleProgram();
-
 await bundlePage('dist/viewer/page');
-mkdirSync('dist/man');
-writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
+if (compiled !== undefined) {
+  await compiled;
+  await bundleTypes();
+  mkdirSync('dist/man');
+  writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
+}
+
+/** Compiles src/ into build/, beside the bundling. Ends this process if there is a type error, which the compiler prints. */
+function compile() {
+  rmSync('build', { recursive: true, force: true });
+  const compiler = spawn(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
+    stdio: 'inherit',
+  });
+  return new Promise((done) => {
+    compiler.on('close', (code) => (code === 0 ? done(true) : process.exit(1)));
+  });
+}
 
 /**
  * Bundles all code except MODULES as CommonJS: Node loads it with less work, and Node 20 can cache only the compiled
@@ -86,13 +87,17 @@ writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
 async function bundleChunks() {
   const made = await bundle({
     input: {
-      main: 'build/main.js',
-      ...entriesIn('.js', (name) => !Object.hasOwn(MODULES, name)),
+      main: 'src/main.ts',
+      ...entriesThat((name) => !Object.hasOwn(MODULES, name)),
       ...Object.fromEntries(parts.map(({ id }) => [id, id])),
     },
-    plugins: parts.map(({ id, names }) =>
-      virtual(id, [...names].map(([name, file]) => `export { ${name} } from '${file}';`).join('\n')),
-    ),
+    plugins: [
+      ...parts.map(({ id, names }) =>
+        virtual(id, [...names].map(([name, file]) => `export { ${name} } from '${file}';`).join('\n')),
+      ),
+      lateLoading(),
+    ],
+    external: (id, importer) => isPackage(id) && (!LATE.includes(id) || importer?.startsWith(LATE_MARK)),
     dir: 'dist/chunks',
     format: 'cjs',
     esModule: false,
@@ -103,83 +108,41 @@ async function bundleChunks() {
     // fits several groups goes into the chunk with the highest priority.
     codeSplitting: {
       groups: [
-        { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
+        { name: 'late', test: (id) => id.startsWith(LATE_MARK), priority: 8 },
+        { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/src\/cli\//), priority: 6 },
         // Put the module `resident-place`, which hooks and commands about clients both need, into
         // the base chunk. In a hook chunk, it would make the chunks of hooks and commands import
         // each other.
-        { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.js')), priority: 5 },
-        { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },
+        { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.ts')), priority: 5 },
+        { name: 'log', test: oneOf(loadedBy('cli/commands/log.ts'), /\/src\/cli\//), priority: 5 },
         {
           name: 'journal',
-          test: oneOf(loadedBy('cli/commands/log.js', 'store/sqlite/sqlite-store.js')),
+          test: oneOf(loadedBy('cli/commands/log.ts', 'store/sqlite/sqlite-store.ts')),
           priority: 4,
         },
         {
           name: 'session',
-          test: oneOf(loadedBy('session/sessions.js', 'session/configured.js', 'report/explain.js')),
+          test: oneOf(loadedBy('session/sessions.ts', 'session/configured.ts', 'report/explain.ts')),
           priority: 3,
         },
         // A hook call that the resident process answers loads only this chunk.
         {
           name: 'hook-call',
-          test: oneOf(loadedBy('hooks/run-hook.js', 'hooks/resident/ask-resident.js')),
+          test: oneOf(loadedBy('hooks/run-hook.ts', 'hooks/resident/ask-resident.ts')),
           priority: 7,
         },
-        { name: 'hook', test: oneOf(loadedBy('hooks/hook-door.js'), /\/build\/hooks\//), priority: 2 },
-        { name: 'serve', test: oneOf(loadedBy('cli/commands/serve.js', 'mcp/serve.js')), priority: 1 },
-        { name: 'words', test: /\/build\/(model|report|text)\// },
+        { name: 'hook', test: oneOf(loadedBy('hooks/hook-door.ts'), /\/src\/hooks\//), priority: 2 },
+        { name: 'serve', test: oneOf(loadedBy('cli/commands/serve.ts', 'mcp/serve.ts')), priority: 1 },
+        { name: 'words', test: /\/src\/(model|report|text)\// },
       ],
       includeDependenciesRecursively: false,
     },
     ...SMALL,
   });
   mustNotBeCyclic(made);
-  for (const { fileName, code } of made)
-    writeFileSync(
-      `dist/chunks/${fileName}`,
-      inAscii(dense(late(withPlainExports(withLocalNames(withoutPaths(code)))))),
-    );
+  for (const { fileName, code } of made) writeFileSync(`dist/chunks/${fileName}`, inLines(code));
   for (const { name, exports } of made.filter(({ isEntry }) => isEntry))
     if (entries.includes(name)) writeFileSync(`dist/${name}.js`, moduleOver(name, exports));
-}
-
-/**
- * Assigns everything that a chunk uses from other chunks and from HOT to a local constant.
- * Otherwise each use would need a property lookup, and for another chunk also a getter. A write
- * makes hundreds of such uses.
- */
-function withLocalNames(code) {
-  const header =
-    /^(?:(?:const|let) .*\brequire\(".*\);\n|\w+ = require_rolldown_runtime.*\n)+/.exec(code)?.[0] ?? '';
-  const body = code.slice(header.length);
-  const modules = [...header.matchAll(/(\w+) = require\("([^"]+)"\)/g)].filter(
-    ([, , from]) => HOT.includes(from) || (from.startsWith('./') && !from.includes('rolldown-runtime')),
-  );
-  const names = modules.map(([, name]) => name).join('|');
-  if (names === '') return code;
-  const locals = new Map();
-  const local = (_, name, property) => {
-    locals.set(`${name}$${property}`, `${name}.${property}`);
-    return `${name}$${property}`;
-  };
-  const renamed = body
-    .replace(new RegExp(`\\(0, (${names})\\.([\\w$]+)\\)(?=\\()`, 'g'), local)
-    .replace(/(?<![\w$]|[^.]\.)(require_\w+)\.([\w$]+)/g, (whole, name, property) =>
-      modules.some(([, known]) => known === name) ? local(whole, name, property) : whole,
-    );
-  const constants = [...locals].map(([name, value]) => `${name} = ${value}`);
-  return constants.length === 0 ? code : `${header}const ${constants.join(', ')};\n${renamed}`;
-}
-
-/**
- * Exports values instead of getters. This is safe: no module reassigns an export, and a chunk is
- * loaded after those it imports.
- */
-function withPlainExports(code) {
-  return code.replace(
-    /Object\.defineProperty\(exports, "([\w$]+)", \{\s*enumerable: !0,\s*get: function\(\) \{\s*return ([\w$.]+);\s*\}\s*\}\)/g,
-    'exports.$1 = $2',
-  );
 }
 
 /** Throws if chunks need each other while they are loaded: the constants of one would be undefined. */
@@ -193,36 +156,15 @@ function mustNotBeCyclic(made) {
 }
 
 /**
- * Removes the lines that name the source file of the code below them, so that the package is
- * smaller.
+ * Puts each statement and each member of a class on its own line. If Node reports an error, it prints the whole line that
+ * throws, so that line must be short.
  */
-function withoutPaths(code) {
-  return code.replace(/^\/\/ build\/.*\n/gm, '');
-}
-
-/** Replaces the packages in LATE by objects that load them when a property is read. */
-function late(code) {
-  return LATE.reduce(
-    (text, name) =>
-      text.replace(`require("${name}")`, `new Proxy({}, { get: (_, key) => require("${name}")[key] })`),
-    code,
-  );
-}
-
-/**
- * Shortens names and removes white space, but keeps each statement and each member of a class on its own line. If Node
- * reports an error, it prints the whole line that throws, so that line must be short.
- */
-function dense(code) {
-  const mangle = { toplevel: true, keepNames: true };
-  const options = { module: false, compress: false, mangle, codegen: { removeWhitespace: true } };
-  const { code: text, errors } = minifySync('chunk.cjs', code, options);
-  if (errors.length > 0) throw new Error(errors[0].message);
+function inLines(code) {
   const starts = new Set([0]);
   const add = ({ body }) => {
     for (const { start } of body) starts.add(start);
   };
-  const { program } = parseSync('chunk.cjs', text, { sourceType: 'script', astType: 'js' });
+  const { program } = parseSync('chunk.cjs', code, { sourceType: 'script', astType: 'js' });
   const switchCase = ({ consequent }) => add({ body: consequent });
   new Visitor({
     Program: add,
@@ -231,12 +173,21 @@ function dense(code) {
     SwitchCase: switchCase,
   }).visit(program);
   const cuts = [...starts].sort((a, b) => a - b);
-  return `${cuts.map((start, at) => text.slice(start, cuts[at + 1])).join('\n')}\n`;
+  return `${cuts.map((start, at) => code.slice(start, cuts[at + 1])).join('\n')}\n`;
 }
 
-/** Escapes characters outside ASCII: V8 then keeps the text in half the memory, and Node decodes it faster. */
-function inAscii(code) {
-  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** Puts a module in place of each package in LATE, which loads the package when one of its members is used. */
+function lateLoading() {
+  return {
+    name: 'late',
+    resolveId: (id) => (LATE.includes(id) ? `${LATE_MARK}${id}` : undefined),
+    load: (id) => {
+      if (!id.startsWith(LATE_MARK)) return undefined;
+      const loaded = `require('${id.slice(LATE_MARK.length)}')`;
+      // The bundler copies the members of a CommonJS module, but keeps its prototype.
+      return `module.exports = Object.create(new Proxy({}, { get: (_, name) => ${loaded}[name] }));`;
+    },
+  };
 }
 
 /**
@@ -251,13 +202,27 @@ async function bundleModules() {
     },
   }));
   await bundle({
-    input: entriesIn('.js', (name) => Object.hasOwn(MODULES, name)),
+    input: entriesThat((name) => Object.hasOwn(MODULES, name)),
     plugins: overParts,
     external: (id) => id.endsWith('.cjs') || isPackage(id),
     dir: 'dist',
     format: 'esm',
     ...SMALL,
   });
+}
+
+async function bundleTypes() {
+  await bundle({
+    input: Object.fromEntries(entries.map((name) => [name, `build/${name}.d.ts`])),
+    dir: 'dist',
+    format: 'esm',
+    chunkFileNames: 'types/[name].ts',
+    plugins: [dts({ dtsInput: true })],
+  });
+  for (const name of readdirSync('dist/types')) {
+    const file = `dist/types/${name}`;
+    writeFileSync(file, withoutInternalComments(readFileSync(file, 'utf8')));
+  }
 }
 
 /**
@@ -268,7 +233,7 @@ async function bundleProgram() {
   const build = createHash('sha256');
   for (const name of readdirSync('dist/chunks').sort()) build.update(readFileSync(`dist/chunks/${name}`));
   await bundle({
-    input: { lookfirst: 'build/bin.js' },
+    input: { lookfirst: 'src/bin.ts' },
     transform: { define: { BUILD: JSON.stringify(build.digest('hex').slice(0, 16)) } },
     dir: 'dist/bin',
     format: 'cjs',
@@ -278,8 +243,8 @@ async function bundleProgram() {
   chmodSync('dist/bin/lookfirst.js', 0o755);
 }
 
-function entriesIn(extension, isWanted = () => true) {
-  return Object.fromEntries(entries.filter(isWanted).map((name) => [name, `build/${name}${extension}`]));
+function entriesThat(isWanted) {
+  return Object.fromEntries(entries.filter(isWanted).map((name) => [name, `src/${name}.ts`]));
 }
 
 /** The text of a module that re-exports the names of a chunk. */
@@ -300,7 +265,7 @@ function virtual(name, text) {
  * chunk `id` exports these names.
  */
 function partsOf(entry, modules) {
-  const files = modules.map((name) => resolve('build', name));
+  const files = modules.map((name) => resolve('src', name));
   const names = new Map();
   for (const importer of files) {
     const found = readFileSync(importer, 'utf8').matchAll(
@@ -309,14 +274,15 @@ function partsOf(entry, modules) {
     for (const [, list, from] of found) {
       const file = resolve(dirname(importer), from);
       if (files.includes(file)) continue;
-      for (const name of list.split(',')) if (name.trim() !== '') names.set(name.trim(), file);
+      for (const name of list.split(',').map((each) => each.trim()))
+        if (name !== '' && !name.startsWith('type ')) names.set(name, file);
     }
   }
   return { id: `${entry}-parts`, files, names };
 }
 
 /**
- * The paths of the compiled modules `roots`, and of all modules that Node loads together with them:
+ * The paths of the modules `roots`, and of all modules that Node loads together with them:
  * through import and export statements, not through `import()` calls.
  */
 function loadedBy(...roots) {
@@ -325,10 +291,12 @@ function loadedBy(...roots) {
     if (found.has(file)) return;
     found.add(file);
     const text = readFileSync(file, 'utf8');
-    for (const [, from] of text.matchAll(/^(?:import|export)\b[^;()'"]*['"](\.{1,2}\/[^'"]+\.js)['"]/gm))
+    for (const [, from] of text.matchAll(
+      /^(?:import|export)\b(?! type\b)[^;()'"]*['"](\.{1,2}\/[^'"]+\.ts)['"]/gm,
+    ))
       visit(resolve(dirname(file), from));
   };
-  for (const root of roots) visit(resolve('build', root));
+  for (const root of roots) visit(resolve('src', root));
   return found;
 }
 

@@ -151,8 +151,8 @@ const MUTATIONS = [
   [
     'an empty file needs a read',
     'src/judge/judge.ts',
-    "if (isEmptyAsKnown(facts) && policy.empty === 'exempt') return 'empty';",
-    "if (isEmptyAsKnown(facts) && policy.empty !== 'exempt') return 'empty';",
+    "if (mayBeUnread && isEmptyAsKnown(facts)) return 'empty';",
+    "if (!mayBeUnread && isEmptyAsKnown(facts)) return 'empty';",
     'test/scenarios',
   ],
   [
@@ -201,7 +201,7 @@ const MUTATIONS = [
   [
     'seeds: hooks ignore the wording of the preset',
     'src/hooks/scene.ts',
-    'wording: policy.wording, shellReads: true',
+    'wording: policy.preset, shellReads: true',
     "wording: 'default', shellReads: true",
     'test/seeds',
   ],

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-const MAX_BYTES = 600_000;
+const MAX_BYTES = 570_000;
 const MAX_FILES = 200;
 const out = join(import.meta.dirname, '../packages');
 process.chdir(join(import.meta.dirname, '..'));

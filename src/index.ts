@@ -1,3 +1,6 @@
+import type { Session } from './model/session.ts';
+import * as sessions from './session/sessions.ts';
+
 export { DIALECT_NAMES, type DialectName } from './dialect/tool.ts';
 export { type DerivedHistory, deriveSightings } from './history/derive.ts';
 export { HistoryIndex } from './history/history-index.ts';
@@ -62,8 +65,7 @@ export {
 export { type ExplainOptions, explain } from './report/explain.ts';
 export type { ToolNames } from './report/tool-names.ts';
 export { currentSession, runInSession } from './session/ambient.ts';
-export type { WorkspaceOptions } from './session/sessions.ts';
-export { openSession, type SessionOptions, Sessions } from './session/sessions.ts';
+export type { SessionOptions, WorkspaceOptions } from './session/sessions.ts';
 export type { EntryFilter } from './store/store.ts';
 export { detectCurlyQuotes, hasSuspiciousUnicode, straightenQuotes } from './text/quotes/quotes.ts';
 export {
@@ -74,3 +76,25 @@ export {
   type ToolsetTool,
   toolset,
 } from './tools/toolset.ts';
+
+/** A workspace open for any number of sessions in this process. */
+export interface Sessions {
+  /** What the user should know about the store and the policy file. */
+  readonly warnings: readonly string[];
+  /**
+   * Returns the session with this id: the open one, a stored one that is resumed, or a new one.
+   * Without an id, returns a new unnamed session. `client`: the program to which the session
+   * belongs.
+   */
+  session(id?: string, client?: string): Promise<Session>;
+  /** Runs a function, and everything it calls and awaits, in the session with this id, opening it if necessary. */
+  run<T>(id: string, fn: () => T): Promise<Awaited<T>>;
+  close(): Promise<void>;
+}
+
+export const Sessions: {
+  open(options: sessions.WorkspaceOptions): Promise<Sessions>;
+} = sessions.Sessions;
+
+/** Opens a workspace with one session. Closing the session also closes the workspace. */
+export const openSession: (options: sessions.SessionOptions) => Promise<Session> = sessions.openSession;

@@ -239,7 +239,15 @@ const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
  * Names that several modules may export: several adapters offer a function of this name, or an
  * entry point offers its own version of an internal one.
  */
-const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
+const NAMES_OF_ENTRY_POINTS = [
+  'ServerOptions',
+  'Sessions',
+  'lookfirstTools',
+  'openSession',
+  'seenFrom',
+  'serveHttp',
+  'serveStdio',
+];
 
 interface ModuleFacts {
   readonly exported: readonly string[];

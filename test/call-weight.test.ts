@@ -9,18 +9,20 @@ type Weight = Readonly<
 const SCRIPT = join(import.meta.dirname, '../bench/call-weight.mjs');
 
 /**
- * Upper limits of what one warm call of one file costs at durability none. They are a few per cent
- * above the usual counts, because on a busy machine a timer may run inside a call.
+ * Upper limits of what one warm call of one file costs at durability none, a few per cent above the
+ * usual counts.
  */
 const LIMITS: Readonly<Record<string, Partial<Weight>>> = {
-  'session write': { files: 79, functions: 445, promises: 47, statements: 15, systemCalls: 87 },
-  'session read': { files: 44, functions: 155, promises: 13, statements: 3, systemCalls: 13 },
-  'session first read': { files: 48, functions: 178, promises: 13, statements: 4, systemCalls: 21 },
+  'session write': { files: 79, functions: 440, promises: 50, statements: 12, systemCalls: 80 },
+  'session read': { files: 44, functions: 152, promises: 23, statements: 3, systemCalls: 13 },
+  'session first read': { files: 47, functions: 176, promises: 23, statements: 4, systemCalls: 18 },
   'proxy edit': { files: 110, functions: 720 },
-  'session undo': { files: 77, functions: 550, promises: 116, statements: 19 },
+  'session undo': { files: 77, functions: 550, promises: 114, statements: 17 },
 };
 
-it('one call of one file stays as light as it is', () => {
+// Retries are safe: on a busy machine a timer may run inside a call and add to a count, but it hides
+// nothing.
+it('one call of one file stays as light as it is', { retry: 4 }, () => {
   const weights = JSON.parse(execFileSync(process.execPath, [SCRIPT, '--json'], { encoding: 'utf8' }));
   const over = Object.entries(LIMITS).flatMap(([call, limits]) =>
     Object.entries(limits).flatMap(([unit, limit]) => {

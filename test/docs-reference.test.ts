@@ -56,6 +56,7 @@ const NOTICES: Readonly<Record<Notice['kind'], true>> = {
   'came-back': true,
   'lost-change': true,
   'older-files': true,
+  'in-stash': true,
   'not-kept': true,
   destroyed: true,
   'work-destroyed': true,

@@ -16,7 +16,7 @@ import { CLIENT_NAMES } from '../src/cli/clients/client.ts';
 import { CLIENTS } from '../src/cli/clients/clients.ts';
 import { HOOK_SETTINGS } from '../src/cli/clients/hook-settings.ts';
 import { COMMANDS, OLD_SPELLINGS } from '../src/cli/command-list.ts';
-import { OUTPUT_FLAGS } from '../src/cli/flags.ts';
+import { acceptedFlags } from '../src/cli/flags.ts';
 import { flagName } from '../src/config/flags.ts';
 import { stateFolder } from '../src/config/home.ts';
 import { parsePolicyFile } from '../src/config/resolve-policy.ts';
@@ -197,7 +197,7 @@ describe('every document', () => {
     const flags = new Map<string, string[]>();
     for (const { name, load } of COMMANDS) {
       const command = await load();
-      const keys = Object.keys({ ...OUTPUT_FLAGS, ...command.flags });
+      const keys = Object.keys(acceptedFlags(command));
       flags.set(name, [...keys.map(flagName), '--help', '--version']);
     }
     for (const [old, [name = '']] of Object.entries(OLD_SPELLINGS)) flags.set(old, flags.get(name) ?? []);

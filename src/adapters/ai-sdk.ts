@@ -1,4 +1,3 @@
-import type { Awaitable } from '../model/awaitable.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
@@ -163,13 +162,13 @@ export interface AiStep {
  * messages contain counts as seen. `prepare`: your own `prepareStep`, which runs first.
  */
 export function seenFrom(session: Session | (() => Session)): (step: AiStep) => Promise<undefined>;
-export function seenFrom<Step extends AiStep, Prepared>(
+export function seenFrom<Given extends AiStep, Prepared>(
   session: Session | (() => Session),
-  prepare: (step: Step) => PromiseLike<Prepared> | Prepared,
-): (step: Step) => Promise<Prepared>;
+  prepare: (step: Given) => PromiseLike<Prepared> | Prepared,
+): (step: Given) => Promise<Prepared>;
 export function seenFrom(
   session: Session | (() => Session),
-  prepare: (step: AiStep) => Awaitable<unknown> = () => undefined,
+  prepare: (step: AiStep) => unknown = () => undefined,
 ): (step: AiStep) => Promise<unknown> {
   const watch = new ContextWatch(session, 'anthropic-messages');
   return async (step) => {

@@ -175,30 +175,17 @@ const NOT_PERMITTED = 126;
  */
 export function guardedShell(shell: OpenAiShell, judge: CommandJudge): OpenAiShell {
   return {
-    async run(action) {
-      const command = { call: randomUUID(), command: action.commands.join('\n') };
-      const refused = await judge.before(command);
-      if (refused !== undefined) return { output: action.commands.map(() => refusedOutput(refused)) };
-      const result = await ending(judge, command, () => shell.run(action));
-      const shown = result.output.map(({ stdout }) => stdout).join('\n');
-      const note = await judge.after(command, shown);
-      const last = result.output.at(-1);
-      if (note === undefined || last === undefined) return result;
-      const noted = { ...last, stderr: joined(last.stderr, note) };
-      return { ...result, output: [...result.output.slice(0, -1), noted] };
-    },
+    run: (action) =>
+      judged(judge, commandOf(action.commands.join('\n')), () => shell.run(action), {
+        failed: (reason) => ({ output: action.commands.map(() => refusedOutput(reason)) }),
+        outputOf: ({ output }) => output.map(({ stdout }) => stdout).join('\n'),
+        noted: ({ output, ...more }, note) => {
+          const added = (stderr: string, at: number): string =>
+            at === output.length - 1 ? joined(stderr, note) : stderr;
+          return { ...more, output: output.map((each, at) => ({ ...each, stderr: added(each.stderr, at) })) };
+        },
+      }),
   };
-}
-
-/** Runs a command. If that throws, records the changes that the command made until then. */
-async function ending<T>(judge: CommandJudge, command: HostCommand, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    // Report the error of the command. Ignore an error of `judge.after`.
-    await judge.after(command, '').catch(() => undefined);
-    throw error;
-  }
 }
 
 function refusedOutput(reason: string): OpenAiShellResult['output'][number] {
@@ -307,6 +294,7 @@ const TEXT: Results<string> = {
   noted: joined,
 };
 
+/** Judges a command, runs it, and records its changes, also those that it made before it threw. */
 async function judged<Result>(
   judge: CommandJudge,
   command: HostCommand,
@@ -315,7 +303,14 @@ async function judged<Result>(
 ): Promise<Result> {
   const refused = await judge.before(command);
   if (refused !== undefined) return failed(refused);
-  const result = await ending(judge, command, run);
+  let result: Result;
+  try {
+    result = await run();
+  } catch (error) {
+    // Report the error of the command. Ignore an error of `judge.after`.
+    await judge.after(command, '').catch(() => undefined);
+    throw error;
+  }
   const note = await judge.after(command, outputOf(result));
   return note === undefined ? result : noted(result, note);
 }

@@ -58,10 +58,10 @@ export interface ServerPlan {
 }
 
 /** Serves until the client disconnects or the process gets a signal. */
-export type RunServer = (plan: ServerPlan) => Promise<unknown>;
+type RunServer = (plan: ServerPlan) => Promise<unknown>;
 
 /** Serves the page of `lookfirst view` until the process gets a signal. */
-export type RunViewer = (plan: {
+type RunViewer = (plan: {
   readonly place: { readonly home: string; readonly store: string };
   readonly folders: readonly string[];
   readonly secrets: Policy['secrets'];
@@ -91,6 +91,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One command: the words that it accepts, its help, and the work it does. */
 export interface CliCommand extends CommandShape {
   readonly about: string;
+  /** The flags for the form of the answer, if the command does not have all of them. */
+  readonly outputFlags?: Flags;
   /** Remarks and examples at the end of the help. */
   readonly notes?: string;
   /** Does the work and returns the exit code of the process. */
@@ -130,8 +132,6 @@ export interface CommandEntry {
   readonly runsProgram?: true;
   /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;
-  /** True if `main` runs the command by another path. The command line then only provides the help. */
-  readonly runsElsewhere?: true;
 }
 
 /** The version of this package. Source, compiled and bundled files all lie two folders below package.json. */

@@ -3,6 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry } from '../records/records.ts';
 import { pathText, phrase } from '../report/bounded.ts';
+import { isGitsOwn } from '../report/git-files.ts';
 import type { Colours } from '../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import type { TableColumn } from './terminal.ts';
@@ -58,6 +59,8 @@ interface EntryFacts {
   readonly clients?: ReadonlyMap<string, string>;
   /** For changes, the beginnings of their ids that name them alone. */
   readonly ids?: ReadonlyMap<string, string>;
+  /** The shortest unique beginning of each long session id. */
+  readonly sessions?: ReadonlyMap<string, string>;
   /** The number of lines that a change added and removed, as text. */
   readonly lines?: ReadonlyMap<Entry, string>;
 }
@@ -65,7 +68,7 @@ interface EntryFacts {
 /** The columns of a table of journal entries. */
 export function entryColumns(
   cli: Pick<Cli, 'cwd' | 'age' | 'terminal'>,
-  { nowMs, clients, ids, lines }: EntryFacts,
+  { nowMs, clients, ids, sessions, lines }: EntryFacts,
 ): readonly TableColumn<FleetEntry>[] {
   const { colours } = cli.terminal;
   return [
@@ -78,7 +81,7 @@ export function entryColumns(
     },
     { ...PATH_COLUMN, cell: (entry) => movedPaths(cli, entry) ?? entryPath(cli, entry) },
     { title: '+/-', isOptional: true, cell: (entry) => lines?.get(entry) ?? '' },
-    SESSION_COLUMN,
+    { ...SESSION_COLUMN, cell: ({ session }) => sessions?.get(session) ?? session },
     { title: 'CHANGE', paint: colours.yellow, cell: ({ change = '' }) => ids?.get(change) ?? change },
     { ...optionalColumn('CLIENT'), cell: ({ session }) => clients?.get(session) ?? '' },
     { ...optionalColumn('MACHINE'), cell: ({ machine, workspace }) => (workspace && machine) ?? '' },
@@ -92,10 +95,11 @@ export function writerWords({ session, turn }: Entry, client: string | undefined
   return phrase(`${session}${program}${turn === undefined ? '' : `, turn ${turn}`}`);
 }
 
-/** The path of an entry as users read it; empty for an entry without one. */
+/** The path of an entry as users read it; empty for an entry without one. For git's own files, the path of `.git`. */
 export function entryPath(cli: Pick<Cli, 'cwd'>, entry: Pick<Entry, 'root' | 'path'>): string {
   const absolute = absolutePathOf(entry);
-  return absolute === undefined ? '' : shownPath(cli, absolute);
+  if (absolute === undefined) return '';
+  return shownPath(cli, isGitsOwn(absolute) ? absolute.replace(/(\/\.git)\/.*/, '$1') : absolute);
 }
 
 /** The old and the new path of a move; undefined for any other change. */

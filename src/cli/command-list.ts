@@ -118,7 +118,6 @@ export const COMMANDS: readonly CommandEntry[] = [
       usage: 'hook CLIENT',
       summary: 'answers one hook call of a client',
       ownsStdout: true,
-      runsElsewhere: true,
       load: async () => (await import('./commands/hook.ts')).HOOK,
     },
   ]),

@@ -33,12 +33,25 @@ interface OutputFlags {
   readonly date: 'relative' | 'iso';
 }
 
-/** The form of the answer: every command has these flags. */
-export const OUTPUT_FLAGS: FlagsOf<OutputFlags> = {
+/** The form of the answer: the flags of every command that answers the user. */
+const OUTPUT_FLAGS: FlagsOf<OutputFlags> = {
   json: toggle('answer in JSON, one object per line'),
   color: withDefault(choice('WHEN', 'when to colour the answer', ['auto', 'always', 'never']), 'auto'),
   date: withDefault(choice('FORM', 'show times as an age or in full', ['relative', 'iso']), 'relative'),
 };
+
+/** For a command whose output belongs to a protocol. */
+export const COLOR_ONLY: Flags = { color: OUTPUT_FLAGS.color };
+
+/** All flags that a command accepts: those for the form of its answer, and its own. */
+export function acceptedFlags({ flags, outputFlags = OUTPUT_FLAGS }: CommandFlags): Flags {
+  return { ...outputFlags, ...flags };
+}
+
+interface CommandFlags {
+  readonly flags: Flags;
+  readonly outputFlags?: Flags;
+}
 
 /** The location of the state, and the policy: every command that uses the state has these flags. */
 export const STATE_FLAGS: FlagsOf<

@@ -1,6 +1,6 @@
 import { type Flag, type Flags, flagName } from '../config/flags.ts';
 import { type CliCommand, COMMAND_GROUPS, type CommandEntry } from './cli.ts';
-import { GLOBAL_FLAGS, OUTPUT_FLAGS } from './flags.ts';
+import { acceptedFlags, GLOBAL_FLAGS } from './flags.ts';
 
 /** The width of help that goes to a file or another program. */
 const WIDTH = 100;
@@ -57,7 +57,7 @@ export function helpText(entry: CommandEntry, command: CliCommand, width: number
     ...wrapped(command.about, width),
     ...list('Arguments', args),
     ...list('Options', options),
-    ...globalLines(entry, command, width),
+    ...globalLines(command, width),
     ...(command.notes === undefined ? [] : [command.notes]),
   ].join('\n');
 }
@@ -99,8 +99,8 @@ function meaningOf({ about, choices, fallback }: Flag<unknown>): string {
 }
 
 /** The names of the global flags that a command accepts; empty if there are none. */
-function globalLines({ runsElsewhere }: CommandEntry, { flags }: CliCommand, width: number): string[] {
-  const accepted: Flags = runsElsewhere === true ? flags : { ...OUTPUT_FLAGS, ...flags };
+function globalLines(command: CliCommand, width: number): string[] {
+  const accepted = acceptedFlags(command);
   const shared = Object.keys(GLOBAL_FLAGS).filter((key) => accepted[key] === GLOBAL_FLAGS[key]);
   if (shared.length === 0) return [];
   const names = shared.map(flagName).join(', ');

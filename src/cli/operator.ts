@@ -1,7 +1,7 @@
 import { Records } from '../records/records.ts';
 import { placesOf, type StateFlags, sessionVariable } from '../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from './cli.ts';
-import { tellRefusal } from './refusal-text.ts';
+import type { Cli, ExitCode } from './cli.ts';
+import { refuseCommand } from './refusal-text.ts';
 
 /** Variables that coding agents set for the commands they run. */
 const AGENT_VARIABLES = [
@@ -87,18 +87,8 @@ async function refuse(cli: Cli, reason: string, { json, ...flags }: OperatorFlag
   } finally {
     await records.close();
   }
-  const refusal = {
-    code: 'PROTECTED',
-    action: 'status',
-    path: '',
-    next: 'ask_human',
-    detail: { reason },
-  } as const;
-  await tellRefusal(cli, refusal, {
-    json,
-    hint: 'Nothing was changed. Ask the user to run it in a terminal.',
-  });
-  return EXIT.refused;
+  const hint = 'Nothing was changed. Ask the user to run it in a terminal.';
+  return refuseCommand(cli, { code: 'PROTECTED', next: 'ask_human', reason }, { json, hint });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Refusal } from '../model/verdict.ts';
 import type { Records } from '../records/records.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import { quoted } from '../report/evidence.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../report/git-files.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
@@ -11,12 +12,14 @@ import { type Cli, EXIT, type ExitCode } from './cli.ts';
 /** The next step for a user who has given an unknown change id. */
 export const LISTS_CHANGES = 'lookfirst log --kind change lists the changes.';
 
-/** Prints a refusal for users, or as one line of JSON for programs. */
-export async function tellRefusal(
-  cli: Cli,
-  refusal: Refusal,
-  flags: { readonly json?: boolean | undefined; readonly hint?: string | undefined },
-): Promise<void> {
+/** The form of the answer, and what a user can do next. */
+interface Telling {
+  readonly json?: boolean | undefined;
+  readonly hint?: string | undefined;
+}
+
+/** Prints a refusal for users, or as one line of JSON for programs, and returns its exit code. */
+export async function tellRefusal(cli: Cli, refusal: Refusal, flags: Telling): Promise<ExitCode> {
   if (flags.json === true) await cli.terminal.printJson(refusalOutcome(refusal));
   else
     cli.terminal.tell(
@@ -27,6 +30,22 @@ export async function tellRefusal(
         ...(flags.hint === undefined ? [] : [flags.hint]),
       ].join('\n'),
     );
+  return EXIT.refused;
+}
+
+/** The reason for refusing a command that concerns no file. */
+type CommandRefusal = Pick<Refusal, 'next'> & {
+  readonly code: 'NOT_FOUND' | 'READ_ONLY' | 'PROTECTED';
+  readonly reason: string;
+};
+
+/** Refuses a command for a reason that concerns no file. */
+export function refuseCommand(
+  cli: Cli,
+  { code, next, reason }: CommandRefusal,
+  flags: Telling,
+): Promise<ExitCode> {
+  return tellRefusal(cli, { code, action: 'status', path: '', next, detail: { reason } }, flags);
 }
 
 const MAX_LISTED = 20;
@@ -34,9 +53,14 @@ const MAX_LISTED = 20;
 /** One line for each file that an operation on several files cannot change; the first sentence names the first one. */
 function refusedFiles({ detail }: Refusal): string[] {
   const others = (detail?.refusals ?? []).slice(1);
-  const lines = others.slice(0, MAX_LISTED).map((each) => firstSentence(each));
-  const more = others.length - lines.length;
-  return more > 0 ? [...lines, `and ${more} more`] : lines;
+  const { shown, gits } = apartFromGit(others, ({ path }) => path ?? '');
+  const lines = shown.slice(0, MAX_LISTED).map((each) => firstSentence(each));
+  const more = shown.length - lines.length;
+  return [
+    ...lines,
+    ...(more > 0 ? [`and ${more} more`] : []),
+    ...(gits.length > 0 ? [`and ${GITS_OWN_FILES}`] : []),
+  ];
 }
 
 /**
@@ -50,18 +74,35 @@ export async function namedChange(records: Records, typed: string): Promise<Entr
   throw new UsageError(`${typed} fits several changes: ${ids.join(', ')}`);
 }
 
+/**
+ * The session whose id begins with `typed`; `typed` itself if there is none. Ends with a usage error
+ * if several sessions fit.
+ */
+export async function namedSession<T extends string | undefined>(
+  records: Records,
+  typed: T,
+): Promise<T | string> {
+  if (typed === undefined || typed.length < SHORTEST_TYPED) return typed;
+  const [found, ...others] = await records.sessionsNamed(typed);
+  if (others.length === 0) return found ?? typed;
+  throw new UsageError(`${typed} fits several sessions: ${[found, ...others].join(', ')}`);
+}
+
 /** A shorter beginning of an id is more likely a mistake. */
 const SHORTEST_TYPED = 4;
 
 /** Reports that something the user named does not exist. */
-export async function tellMissing(
+export function tellMissing(cli: Cli, reason: string, flags: Telling): Promise<ExitCode> {
+  return refuseCommand(cli, { code: 'NOT_FOUND', next: 'fix_argument', reason }, flags);
+}
+
+/** Reports that nothing is known of a session that the user named. */
+export function tellNoSession(
   cli: Cli,
-  reason: string,
-  flags: Parameters<typeof tellRefusal>[2],
+  { session, json }: { readonly session?: string | undefined; readonly json?: boolean | undefined },
 ): Promise<ExitCode> {
-  const refusal = { code: 'NOT_FOUND', action: 'status', path: '', next: 'fix_argument' } as const;
-  await tellRefusal(cli, { ...refusal, detail: { reason } }, flags);
-  return EXIT.refused;
+  const hint = 'lookfirst sessions --all lists them.';
+  return tellMissing(cli, `there is no session ${JSON.stringify(session)}`, { json, hint });
 }
 
 /**
@@ -73,10 +114,8 @@ export async function refuseReadOnly(
   { json, readOnly }: { readonly json?: boolean | undefined; readonly readOnly?: boolean | undefined },
 ): Promise<ExitCode | undefined> {
   if (readOnly !== true) return undefined;
-  const detail = { reason: 'nothing was changed, because --read-only is given' };
-  const refusal = { code: 'READ_ONLY', action: 'status', path: '', next: 'fix_argument', detail } as const;
-  await tellRefusal(cli, refusal, { json });
-  return EXIT.refused;
+  const reason = 'nothing was changed, because --read-only is given';
+  return refuseCommand(cli, { code: 'READ_ONLY', next: 'fix_argument', reason }, { json });
 }
 
 /** The text of a refusal. If the refusal concerns no file, only its reason is shown. */

@@ -1,17 +1,7 @@
 import { UsageError, unknownWord, usageText } from '../config/flags.ts';
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
-import type { RunProxy } from '../tools/proxy-plan.ts';
-import {
-  type Cli,
-  type CliCommand,
-  type CommandEntry,
-  EXIT,
-  type ExitCode,
-  type RunServer,
-  type RunViewer,
-  version,
-} from './cli.ts';
+import { type Cli, type CliCommand, type CommandEntry, EXIT, type ExitCode, version } from './cli.ts';
 import { COMMANDS, OLD_SPELLINGS } from './command-list.ts';
 import type { Given } from './flags.ts';
 import { generalHelp, helpText } from './help-text.ts';
@@ -19,19 +9,10 @@ import { parseCommand } from './parse-command.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { timesIn } from './words.ts';
 
-interface CliOptions {
+interface CliOptions extends Omit<Cli, 'terminal' | 'nowMs' | 'age'> {
   /** Everything after the program's own name. */
   readonly args: readonly string[];
   readonly streams: TerminalStreams;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  readonly platform: NodeJS.Platform;
-  readonly homeFolder: string | undefined;
-  /** The command line that starts this program: an executable and its first arguments. */
-  readonly self: readonly string[];
-  readonly runServer: RunServer;
-  readonly runProxy: RunProxy;
-  readonly runViewer: RunViewer;
 }
 
 /** Runs one command to its end and returns the exit code. Throws nothing: errors are printed on stderr. */

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { type FlagsOf, several, toggle } from '../config/flags.ts';
 import { expandHome } from '../config/home.ts';
 import { defined } from '../model/record.ts';
 import { harmless } from '../report/bounded.ts';
@@ -6,10 +7,26 @@ import { placesOf, policyTextOf, type StateFlags } from '../session/configured.t
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { Cli } from './cli.ts';
+import { httpFlag, SERVED_SESSION, STATE_FLAGS } from './flags.ts';
 
 interface ServedFlags extends StateFlags {
+  readonly http?: { readonly port?: number };
+  readonly session?: string;
   readonly readOnlyRoot?: readonly string[];
 }
+
+const { dialect: _dialect, ...STATE } = STATE_FLAGS;
+
+/** The flags of the commands that serve a workspace: the server and the proxy. */
+export const SERVED_FLAGS: FlagsOf<ServedFlags> = {
+  ...STATE,
+  http: httpFlag(
+    'serve HTTP on 127.0.0.1 instead of stdio; the token comes from LOOKFIRST_TOKEN, or is printed',
+  ),
+  session: SERVED_SESSION,
+  readOnly: toggle('refuse every change'),
+  readOnlyRoot: several('DIR', 'a folder that may be read and not changed (repeatable)'),
+};
 
 /** A workspace for a server or the proxy, and what to do with it when it is open. */
 interface ServedWorkspace {

@@ -29,6 +29,11 @@ export class Stage {
     for (const folder of [this.workspace, this.state, this.outside]) mkdirSync(folder);
   }
 
+  /** Variables that make a server keep its state on this stage instead of in the user's folder. */
+  get env(): { readonly [name: string]: string } {
+    return { LOOKFIRST_HOME: this.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
+  }
+
   /** Writes a file of the workspace without the gate, as an editor would. */
   put(name: string, text: string): void {
     writeFileSync(join(this.workspace, name), text);

@@ -8,6 +8,7 @@ import { Scope } from '../records/scope.ts';
 import { couldMerge, type TakenBack, takeBack, type UndoJob } from '../records/undo-jobs.ts';
 import { countOf } from '../report/amounts.ts';
 import { harmless, jsonText, phrase } from '../report/bounded.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../report/git-files.ts';
 import { paintDiff } from '../report/human.ts';
 import { openForCommand, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
@@ -116,8 +117,7 @@ export async function refuseUndo(
     ...(detail?.restorable === undefined ? [] : [partialHint(detail.restorable)]),
     ...(isUnknown ? [LISTS_CHANGES] : []),
   ];
-  await tellRefusal(cli, refusal, { json, hint: hints.join(' ') });
-  return EXIT.refused;
+  return tellRefusal(cli, refusal, { json, hint: hints.join(' ') });
 }
 
 function partialHint(files: number): string {
@@ -161,17 +161,23 @@ function changeLine(cli: Cli, entry: Entry): string {
 /** The files that a partial undo cannot restore, with the reasons. Empty if it restores all. */
 function leftLines(cli: Cli, { root, result: { left = [] } }: TakenBack): string[] {
   if (left.length === 0) return [];
-  const listed = left.slice(0, MAX_LISTED).map(({ path, code, reason }) => {
-    return `  ${shownPath(cli, resolve(root, path))}  ${phrase(reason)} [${code}]`;
-  });
-  const more = left.length - listed.length;
-  return [['cannot bring back:', ...listed, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')];
+  const line = ({ path, code, reason }: (typeof left)[number]): string =>
+    `  ${shownPath(cli, resolve(root, path))}  ${phrase(reason)} [${code}]`;
+  return [['cannot bring back:', ...listed(left, line)].join('\n')];
 }
 
 function fileLines(cli: Cli, { root, result: { files } }: TakenBack): string[] {
-  const listed = files.slice(0, MAX_LISTED).map(({ path, did }) => {
-    return `  ${did.padEnd(10)}  ${shownPath(cli, resolve(root, path))}`;
-  });
-  const more = files.length - listed.length;
-  return more > 0 ? [...listed, `  and ${more} more`] : listed;
+  return listed(files, ({ path, did }) => `  ${did.padEnd(10)}  ${shownPath(cli, resolve(root, path))}`);
+}
+
+/** At most `MAX_LISTED` lines for files, and one for the rest and git's own files. */
+function listed<T extends { readonly path: string }>(
+  files: readonly T[],
+  line: (file: T) => string,
+): string[] {
+  const { shown, gits } = apartFromGit(files, ({ path }) => path);
+  const lines = shown.slice(0, MAX_LISTED).map(line);
+  const more = shown.length - lines.length;
+  const rest = [...(more > 0 ? [`${more} more`] : []), ...(gits.length > 0 ? [GITS_OWN_FILES] : [])];
+  return rest.length > 0 ? [...lines, `  and ${rest.join(', and ')}`] : lines;
 }

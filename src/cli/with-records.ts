@@ -1,4 +1,7 @@
+import { nothingHere } from '../records/entry-words.ts';
 import { Records } from '../records/records.ts';
+import { canonicalPath } from '../records/scope.ts';
+import { pathText } from '../report/bounded.ts';
 import { recordsPlaceOf } from '../session/configured.ts';
 import type { Cli } from './cli.ts';
 
@@ -19,4 +22,11 @@ export async function withRecords<T>(
   } finally {
     await records.close();
   }
+}
+
+/** The message for an empty list. A folder that was given and is not there may be a mistake. */
+export function nothingRecorded(cli: Cli, flags: Parameters<typeof recordsPlaceOf>[1]): string {
+  const missing = flags.root?.find((folder) => canonicalPath(cli.cwd, folder).kind !== 'folder');
+  if (missing === undefined) return nothingHere(recordsPlaceOf(cli, flags));
+  return `nothing is recorded of ${pathText(missing)}, and there is no such folder now`;
 }

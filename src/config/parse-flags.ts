@@ -1,3 +1,4 @@
+import { phrase } from '../report/bounded.ts';
 import { didYouMean, type Flag, type Flags, flagName, UsageError, unknownWord } from './flags.ts';
 
 /** The words that a command accepts. */
@@ -74,7 +75,7 @@ function takeFlag(
 
 function unknownFlag(flags: Flags, name: string): string {
   const shown = Object.keys(flags).filter((key) => flags[key]?.isHidden !== true);
-  return unknownWord('option', name, [...shown.map(flagName), '--help', '--version']);
+  return unknownWord('option', phrase(name), [...shown.map(flagName), '--help', '--version']);
 }
 
 /** Removes the words of a flag from the words after it. */
@@ -104,7 +105,7 @@ function takeArguments(args: Flags, words: readonly string[], values: Record<str
     for (const text of own) values[key] = readWord(flag, { name, text, earlier: values[key] });
     if (own.length === 0 && flag.isRequired === true) throw new UsageError(`${title} is missing`);
   }
-  if (rest.length > 0) throw new UsageError(`unexpected argument '${rest[0]}'`);
+  if (rest.length > 0) throw new UsageError(`unexpected argument '${phrase(rest[0] ?? '')}'`);
 }
 
 interface Word {
@@ -122,7 +123,7 @@ function readWord(flag: Flag<unknown>, { name, text, earlier }: Word): unknown {
   if (value !== undefined) return value;
   const { choices } = flag;
   if (choices === undefined)
-    throw new UsageError(`${name} '${text}' is invalid. ${flag.hint?.(text) ?? ''}`.trimEnd());
+    throw new UsageError(`${name} '${phrase(text)}' is invalid. ${flag.hint?.(text) ?? ''}`.trimEnd());
   const meant = didYouMean(text, choices);
-  throw new UsageError(`unknown ${name} '${text}'.${meant} Choose from ${choices.join(', ')}.`);
+  throw new UsageError(`unknown ${name} '${phrase(text)}'.${meant} Choose from ${choices.join(', ')}.`);
 }

@@ -39,11 +39,10 @@ const BYPASS = listOf({ type: 'either', shapes: [GLOB, BYPASS_RULE] });
  * has a one-sentence description of its meaning.
  */
 export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>> = {
-  wording: setting(oneOf(...PRESET_NAMES), 'the preset whose sentences refusals use'),
   seen: setting(oneOf('required', 'optional'), 'whether a session must see a file before it changes it'),
   overwrite: setting(
     oneOf('whole', 'any'),
-    'what an overwrite needs: a read of every line (whole), or any read of the file, which diffs, searches and command output are not (any)',
+    "what an overwrite needs: a read of every line (whole), or any read of the file (any). With any, diffs, searches and command output don't count as reads, and an empty file must be read, too",
   ),
   partial: setting(
     oneOf('lines', 'file'),
@@ -55,27 +54,15 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   freshness: setting(
     oneOf('bytes', 'mtime'),
-    'what counts as changed: other bytes, or also another modification time',
-  ),
-  cure: setting(
-    oneOf('diff', 'reread'),
-    'what a session must do after STALE: use the diff in the refusal, or read the file again',
+    "what counts as changed: other bytes (bytes), or also another modification time (mtime). With mtime, a changed file must be read again: the diff in the refusal isn't enough",
   ),
   append: setting(
     oneOf('free', 'gated'),
     'an append to an unread file: allowed (free), or judged like an insert (gated)',
   ),
-  empty: setting(
-    oneOf('exempt', 'gated'),
-    'a change of an unread empty file: allowed (exempt), or only after a read (gated)',
-  ),
   matching: setting(
     oneOf('exact', 'safe'),
-    'how the text of an edit is found: exact, or ignoring small mistakes where that is safe',
-  ),
-  form: setting(
-    oneOf('keep', 'exact'),
-    'a whole write over a file with a BOM, UTF-16 or CRLF: keep that form, or write the text exactly as given (exact)',
+    'how the text of an edit is found: ignoring small mistakes where that is safe (safe), or exactly (exact). With exact, a whole write does not keep the BOM, UTF-16 or CRLF of the file that it replaces',
   ),
   secrets: setting(
     oneOf('mask', 'refuse', 'show'),
@@ -167,15 +154,11 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
 
 /** The settings that only presets set: the rules and sentences of the systems that they copy. */
 export const PRESET_RULES: readonly (keyof Policy)[] = [
-  'wording',
   'seen',
   'overwrite',
   'freshness',
-  'cure',
   'append',
-  'empty',
   'matching',
-  'form',
   'verificationErrors',
   'placeholders',
   'maxSightings',

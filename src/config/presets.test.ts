@@ -14,50 +14,24 @@ const SWITCHES = [
   'verificationErrors',
   'quotes',
   'placeholders',
-  'cure',
   'append',
-  'empty',
   'matching',
-  'form',
   'secrets',
   'maxSightings',
 ] as const;
 
 describe('presets', () => {
   it.each([
-    [
-      'default',
-      'required whole file merge bytes verify refuse code refuse diff free exempt safe keep mask 10000',
-    ],
-    [
-      'strict',
-      'required whole lines refuse bytes clear refuse code refuse diff gated exempt safe keep mask 10000',
-    ],
-    ['sandbox', 'required any file warn bytes keep refuse off allow diff gated gated exact exact mask 0'],
-    [
-      'file-time',
-      'required any file refuse mtime keep allow off allow reread gated gated exact exact show 0',
-    ],
-    [
-      'thread-history',
-      'required any file warn bytes clear refuse off allow diff gated gated exact exact show 0',
-    ],
-    ['staleness', 'optional any file confirm bytes keep allow all allow diff free exempt exact exact show 0'],
+    ['default', 'required whole file merge bytes verify refuse code refuse free safe mask 10000'],
+    ['strict', 'required whole lines refuse bytes clear refuse code refuse gated safe mask 10000'],
+    ['sandbox', 'required any file warn bytes keep refuse off allow gated exact mask 0'],
+    ['file-time', 'required any file refuse mtime keep allow off allow gated exact show 0'],
+    ['thread-history', 'required any file warn bytes clear refuse off allow gated exact show 0'],
+    ['staleness', 'optional any file confirm bytes keep allow all allow free exact show 0'],
   ] as const)('%s has the settings listed here', (name, expected) => {
     const preset = PRESETS[name];
     expect(SWITCHES.map((key) => preset[key]).join(' ')).toBe(expected);
     expect(preset.preset).toBe(name);
-  });
-
-  it('have their own wording; strict has the default wording', () => {
-    expect(PRESET_NAMES.map((name) => PRESETS[name].wording)).toEqual([
-      'default',
-      'default',
-      'sandbox',
-      'file-time',
-      'thread-history',
-      'staleness',
-    ]);
   });
 
   it.each(PRESET_NAMES)('%s keeps every change: durable, journalled, and reported', (name) => {

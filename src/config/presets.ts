@@ -61,17 +61,13 @@ const COMMANDS: CommandPolicy = {
 
 const DEFAULT: Policy = {
   preset: 'default',
-  wording: 'default',
   seen: 'required',
   overwrite: 'whole',
   partial: 'file',
   staleness: 'merge',
   freshness: 'bytes',
-  cure: 'diff',
   append: 'free',
-  empty: 'exempt',
   matching: 'safe',
-  form: 'keep',
   secrets: 'mask',
   compaction: 'verify',
   ttlMs: 0,
@@ -105,9 +101,7 @@ const SEED: Policy = {
   overwrite: 'any',
   staleness: 'warn',
   append: 'gated',
-  empty: 'gated',
   matching: 'exact',
-  form: 'exact',
   secrets: 'show',
   maxSightings: 0,
   compaction: 'keep',
@@ -133,7 +127,7 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     compaction: 'clear',
   },
   /** Copies an existing system (seed A) that remembers which paths were read. */
-  sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox', secrets: 'mask' },
+  sandbox: { ...SEED, preset: 'sandbox', secrets: 'mask' },
   /**
    * Copies an existing system (seed B) that remembers each file's modification time at a read. A
    * file whose time has changed is stale. If the time cannot be checked, the write is allowed.
@@ -141,10 +135,8 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   'file-time': {
     ...SEED,
     preset: 'file-time',
-    wording: 'file-time',
     staleness: 'refuse',
     freshness: 'mtime',
-    cure: 'reread',
     verificationErrors: 'allow',
   },
   /**
@@ -154,7 +146,6 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   'thread-history': {
     ...SEED,
     preset: 'thread-history',
-    wording: 'thread-history',
     compaction: 'clear',
   },
   /**
@@ -165,11 +156,9 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   staleness: {
     ...SEED,
     preset: 'staleness',
-    wording: 'staleness',
     staleness: 'confirm',
     seen: 'optional',
     append: 'free',
-    empty: 'exempt',
     verificationErrors: 'allow',
     quotes: 'all',
     protected: SEED_D_PROTECTED,

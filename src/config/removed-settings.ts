@@ -7,6 +7,10 @@ import { isRecord } from '../model/record.ts';
  * what holds now.
  */
 const REMOVED: Readonly<Record<string, (value: unknown) => boolean>> = {
+  wording: () => false,
+  cure: (value) => value === 'reread',
+  empty: (value) => value === 'gated',
+  form: () => false,
   hardLinks: (value) => value === 'refuse',
   auditFailure: () => false,
   hugeBytes: () => false,

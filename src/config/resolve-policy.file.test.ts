@@ -110,6 +110,8 @@ describe('a policy file', () => {
     ['{\n  "hugeBytes": 5\n}', 'lookfirst.json:2:3: the setting "hugeBytes" no longer exists and is ignored'],
     ['{"commands":{"maxProcesses":900}}', /"commands.maxProcesses" no longer exists and is ignored$/],
     ['{"claimMs":1}', /"claimMs" no longer exists and is ignored$/],
+    ['{"wording":"sandbox"}', /"wording" no longer exists and is ignored$/],
+    ['{"form":"exact"}', /"form" no longer exists and is ignored$/],
     ['{"hardLinks":"break"}', /"hardLinks" no longer exists and is ignored$/],
     ['{"images":{"secrets":"shared"}}', /"images.secrets" no longer exists and is ignored$/],
     ['{"commands":{"writes":"apply"}}', /"commands.writes" no longer exists and is ignored$/],
@@ -122,6 +124,8 @@ describe('a policy file', () => {
 
   it.each([
     '{"hardLinks":"refuse"}',
+    '{"cure":"reread"}',
+    '{"empty":"gated"}',
     '{"journal":{"reads":"all"}}',
     '{"commands":{"maxProcesses":10}}',
     '{"commands":{"memoryBytes":1000}}',

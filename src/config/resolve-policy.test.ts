@@ -12,7 +12,7 @@ describe('resolvePolicy', () => {
     [
       'a preset from the command line wins over the file, whose fields still hold',
       { preset: 'sandbox', file: file({ preset: 'strict', ttlMs: 5 }) },
-      { preset: 'sandbox', wording: 'sandbox', ttlMs: 5 },
+      { preset: 'sandbox', matching: 'exact', ttlMs: 5 },
     ],
     [
       'the file wins over the preset, flags over the file',

@@ -11,10 +11,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
-import { SharedRun } from '../model/awaitable.ts';
 import { Fault, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
+import { SharedRun } from '../model/waiting.ts';
 
 const fsyncAsync = promisify(fsync);
 

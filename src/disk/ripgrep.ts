@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import { MAX_TIMER_MS } from '../model/waiting.ts';
 
 const MAX_COMPLAINT_CHARS = 4000;
 

@@ -11,7 +11,6 @@ import { ABSENT } from '../model/delta.ts';
 import { type State, sameContent, sameState } from '../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
-import type { Outcome } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { type Displaced, keptContent } from './announce.ts';
 import type { PlannedDelta } from './plan.ts';
@@ -57,8 +56,6 @@ export function applyDelta(
 ): Promise<AppliedDelta | Conflict> {
   if (delta.movedFrom === undefined && sameState(delta.before, delta.after)) return Promise.resolve(APPLIED);
   const applying = { ...delta, ...how };
-  const held = heldBy(delta);
-  if (held !== undefined) return applyAt(world, held, applying);
   return atDelta(world, delta, (located) => applyAt(world, located, applying), conflict('changed'));
 }
 
@@ -70,46 +67,27 @@ function applyAt(world: World, found: Located, delta: Applying): Promise<Applied
   return isReplaced(delta) ? replaceFile(world, located, delta) : takeAndPut(world, located, delta);
 }
 
-/** The place that a delta holds open, unless a missing folder around it may have been made since. */
-function heldBy({ located }: Pick<PlannedDelta, 'located'>): Located | undefined {
-  return located !== undefined && (located.exists || located.missing.length === 1) ? located : undefined;
-}
-
 /**
  * Runs `work` with the located path of a delta. Returns `otherwise` if the path cannot be reached, or
  * if a link has replaced a parent folder: the path then leads to another file, which must stay.
  */
-export async function atDelta<T>(
-  world: World,
-  delta: Pick<PlannedDelta, 'key' | 'path' | 'located'>,
+export function atDelta<T>(
+  { workspace }: World,
+  { key, path }: Pick<PlannedDelta, 'key' | 'path'>,
   work: (located: Located) => T | Promise<T>,
   otherwise: T,
 ): Promise<T> {
-  const held = heldBy(delta);
-  const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
-  if (!outcome.ok) return otherwise;
-  const { place } = outcome.located;
-  try {
-    return place.path.key === delta.key ? await work(outcome.located) : otherwise;
-  } finally {
-    if (held === undefined) place.dir.close();
-  }
-}
-
-/**
- * Locates the path of a delta by its original spelling, not by its key. Where file names ignore
- * case, a key has only lower-case letters, and a new file would get a wrong name.
- */
-function locateAgain(
-  { workspace }: World,
-  { path }: Pick<PlannedDelta, 'path'>,
-): Outcome<{ located: Located }> {
-  const outcome = workspace.locate(path.absolute, 'undo', 'parents');
-  if (!outcome.ok) return outcome;
-  const { place } = outcome.located;
-  // Faults name the path as the caller wrote it.
-  const named = { ...place.path, given: path.given };
-  return { ok: true, located: { ...outcome.located, place: { ...place, path: named } } };
+  // Do not locate the key: on file systems that ignore case it has only lower-case letters, and a new
+  // file would get that name. Faults name the path as the caller wrote it.
+  return workspace.at<T>(
+    { path: path.absolute, action: 'undo', links: 'parents' },
+    (located) => {
+      const { place } = located;
+      const named = { ...place.path, given: path.given };
+      return place.path.key === key ? work({ ...located, place: { ...place, path: named } }) : otherwise;
+    },
+    () => otherwise,
+  );
 }
 
 /**
@@ -120,22 +98,19 @@ function openingOwn(located: Located): Located {
   return { ...located, place: { ...located.place, opensOwn: true } };
 }
 
-async function moveHere(world: World, delta: PlannedDelta, to: Located): Promise<AppliedDelta | Conflict> {
+function moveHere(world: World, delta: PlannedDelta, to: Located): Promise<AppliedDelta | Conflict> {
   const { key, relative } = delta.movedFrom ?? delta;
   const from = world.workspace.named(key, relative);
-  // A fault names the path that failed: the source as the next call can use it.
-  const source = locateAgain(world, { path: { ...from, given: world.workspace.shown(from) } });
-  if (!source.ok) return conflict('changed');
-  const { located } = source;
-  try {
-    if (!located.exists) return conflict('missing');
+  const moveFrom = async (source: Located): Promise<AppliedDelta | Conflict> => {
+    if (!source.exists) return conflict('missing');
     if (to.exists) return conflict('exists');
-    if (to.missing.length > 1 || !isMoving(located, delta)) return conflict('changed');
-    const moved = await move(world.disk, located.place, to.place);
+    if (to.missing.length > 1 || !isMoving(source, delta)) return conflict('changed');
+    const moved = await move(world.disk, source.place, to.place);
     return moved.ok ? APPLIED : moved;
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  // A fault names the path that failed: the source as the next call can use it.
+  const path = { ...from, given: world.workspace.shown(from) };
+  return atDelta(world, { key, path }, moveFrom, conflict('changed'));
 }
 
 /** True if the entry may move: it has the planned kind and, if it is a file, the planned bytes. */
@@ -251,7 +226,7 @@ async function putThere(world: World, located: Located, delta: Applying): Promis
   const { before } = delta;
   const giveBack = async (): Promise<void> => {
     if (before.kind === 'absent') return;
-    const { located: _located, bytes: _bytes, ...rest } = delta;
+    const { bytes: _bytes, ...rest } = delta;
     await applyDelta(world, { ...rest, before: ABSENT, after: before });
   };
   try {

@@ -6,6 +6,7 @@ import { isBelow, type Place } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
 /**
@@ -88,14 +89,10 @@ function movedMembers(world: World, { effects }: ApprovedStep): ApprovedEffect[]
   return effects.flatMap((effect) => {
     const to = effects.find(({ key }) => key === effect.movedTo);
     if (to === undefined || effect.before.kind !== 'directory') return [];
-    const found = world.workspace.locate(effect.key, 'move', 'parents');
-    if (!found.ok) return [];
-    const { located } = found;
-    try {
-      return located.exists ? membersIn(world, located.place, { from: effect, to }) : [];
-    } finally {
-      located.place.dir.close();
-    }
+    const at = { path: effect.key, action: 'move', links: 'parents' } as const;
+    const members = ({ exists, place }: Located): ApprovedEffect[] =>
+      exists ? membersIn(world, place, { from: effect, to }) : [];
+    return world.workspace.atOnce(at, members, () => []);
   });
 }
 
@@ -167,16 +164,17 @@ function missingApproval(
   const moved = changes.find((each) => each.effect.key === source.effect.movedTo);
   const { step, effect } = source;
   const diff = step.diff?.();
-  const request = {
-    path: effect.relative,
-    ...(moved && { to: moved.effect.relative }),
-    action: step.action,
-    ...(diff === undefined ? {} : { diff }),
-  };
   const results = [source, ...(moved === undefined ? [] : [moved])].map((each) => ({
     mark: markOf(each.effect),
     entry: entryOf(world, knowledge, each),
   }));
+  const request = {
+    path: effect.relative,
+    ...(moved && { to: moved.effect.relative }),
+    action: step.action,
+    mark: results.map(({ mark }) => mark).join('\0'),
+    ...(diff === undefined ? {} : { diff }),
+  };
   return { request, results };
 }
 

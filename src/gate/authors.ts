@@ -1,38 +1,80 @@
 import { type Effect, type Entry, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
-import { worktreesAround } from '../process/git.ts';
-import { blobOf, blobsIn } from '../process/git-refs.ts';
+import { isWithin } from '../model/path.ts';
+import { gitFolderOf, repositoryAround } from '../process/git.ts';
+import { blobOf, blobsIn, checkedOut, heldContents } from '../process/git-refs.ts';
 import type { Store } from '../store/store.ts';
 import type { World } from './world.ts';
 
-/** Knows which files commits have. */
-export class CommittedFiles {
+/** Searches git for copies of contents. A file with a copy in git can be removed without loss. */
+export class HeldContents {
   readonly #world: World;
-  readonly #blobs: ReadonlySet<string>;
+  readonly #signal: AbortSignal;
+  readonly #folders: readonly string[];
+  readonly #more: ReadonlySet<string>;
+  #committed: Promise<ReadonlySet<string>> | undefined;
 
-  private constructor(world: World, blobs: ReadonlySet<string>) {
+  /** `folders`: folders in further repositories to search. `more`: blob ids that also count as committed. */
+  constructor(
+    world: World,
+    {
+      signal,
+      folders = [],
+      more = new Set(),
+    }: { signal: AbortSignal; folders?: readonly string[]; more?: ReadonlySet<string> },
+  ) {
     this.#world = world;
-    this.#blobs = blobs;
+    this.#signal = signal;
+    // Worktrees of one repository share its git folder.
+    const tops = new Map<string, string>();
+    for (const folder of [...world.workspace.roots, ...folders]) {
+      const [own, top] = [gitFolderOf(folder), repositoryAround(folder)];
+      if (own !== undefined && top !== undefined) tops.set(own, top);
+    }
+    this.#folders = [...tops.values()];
+    this.#more = more;
   }
 
-  /** The files of the commits that are checked out now, and `more`: git's hashes of further files. */
-  static async now(world: World, signal: AbortSignal, more?: ReadonlySet<string>): Promise<CommittedFiles> {
-    const found = new Set(more);
-    for (const root of world.workspace.roots)
-      for (const top of worktreesAround(root))
-        for (const blob of await blobsIn(top, ['HEAD'], signal)) found.add(blob);
-    return new CommittedFiles(world, found);
-  }
-
-  has(bytes: Uint8Array): boolean {
-    const [like] = this.#blobs;
-    return like !== undefined && storedForms(bytes).some((form) => this.#blobs.has(blobOf(form, like)));
+  /** True if a commit that is checked out has these bytes. */
+  async isCommitted(bytes: Uint8Array): Promise<boolean> {
+    const committed = await this.#checkedOut();
+    return gitNames(bytes).some((name) => committed.has(name) || this.#more.has(name));
   }
 
   async hasKept(side: State): Promise<boolean> {
     const bytes = await keptBytes(this.#world, side);
-    return bytes !== undefined && this.has(bytes);
+    return bytes !== undefined && this.isCommitted(bytes);
   }
+
+  /** Finds which of these blobs references or stashes contain. The value `stash`: only a stash does. */
+  async held(names: readonly string[]): Promise<ReadonlyMap<string, 'commit' | 'stash'>> {
+    const found = new Map<string, 'commit' | 'stash'>();
+    if (names.length > 0)
+      for (const folder of this.#folders)
+        for (const [name, by] of await heldContents(folder, names, this.#signal))
+          if (by === 'commit' || !found.has(name)) found.set(name, by);
+    return found;
+  }
+
+  #checkedOut(): Promise<ReadonlySet<string>> {
+    this.#committed ??= this.#listed();
+    return this.#committed;
+  }
+
+  async #listed(): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const folder of this.#folders)
+      for (const name of await blobsIn(folder, checkedOut(folder), this.#signal)) found.add(name);
+    return found;
+  }
+}
+
+/** An object id of each kind of repository: SHA-1 and SHA-256. */
+const KINDS = ['0'.repeat(40), '0'.repeat(64)];
+
+/** The blob ids that git may give to these bytes. */
+export function gitNames(bytes: Uint8Array): readonly string[] {
+  return storedForms(bytes).flatMap((form) => KINDS.map((like) => blobOf(form, like)));
 }
 
 /** The forms in which git may store a file: with its own line endings, or with LF. */
@@ -59,7 +101,7 @@ interface Content extends Pick<Effect, 'key' | 'before'> {
 interface AuthorContext {
   /** The session that asks. Sessions of its family count as this one. */
   readonly own: string;
-  readonly committed: CommittedFiles;
+  readonly held: HeldContents;
   readonly moves?: number;
 }
 
@@ -75,7 +117,7 @@ export async function authorOf(
   { key, before, bytes, change, beforeSeq }: Content,
   context: AuthorContext,
 ): Promise<string | undefined> {
-  const { own, committed } = context;
+  const { own, held } = context;
   const family = await familyOf(world.store, own);
   let version = before;
   for (const [entry, effect] of await changesOf(world, { key, before, change, beforeSeq })) {
@@ -85,7 +127,7 @@ export async function authorOf(
     const source = movedFrom(entry, effect);
     if (source !== undefined) return authorOfMoved(world, { ...source, beforeSeq: entry.seq }, context);
     version = effect.before;
-    if (version.kind === 'absent' || (await committed.hasKept(version))) return own;
+    if (version.kind === 'absent' || (await held.hasKept(version))) return own;
   }
   // The session has changed a text that it did not write. If a line of that text was left, it is lost now.
   if (version === before) return undefined;
@@ -111,8 +153,8 @@ async function authorOfMoved(
   source: Content,
   context: AuthorContext,
 ): Promise<string | undefined> {
-  const { moves = 0, committed, own } = context;
-  if (await committed.hasKept(source.before)) return own;
+  const { moves = 0, held, own } = context;
+  if (await held.hasKept(source.before)) return own;
   return moves < MAX_FOLLOWED ? authorOf(world, source, { ...context, moves: moves + 1 }) : undefined;
 }
 
@@ -123,6 +165,39 @@ function movedFrom({ effects = [] }: NewEntry, { key, before, after }: Effect): 
     (other) =>
       other.key !== key && sameContent(other.before, after) && !sameContent(other.after, other.before),
   );
+}
+
+interface MadeBy {
+  readonly own: string;
+  /** A change to leave out. */
+  readonly change?: string;
+}
+
+/**
+ * True if a session, or another session of its conversation, created this repository and its folder
+ * below the roots. Files in it that the journal does not mention then count as that session's work.
+ */
+export async function isOwnRepository(world: World, top: string, by: MadeBy): Promise<boolean> {
+  if (world.workspace.roots.some((root) => isWithin(root, top))) return false;
+  const how = await madeAt(world, top, by);
+  return how === 'notice' || (how === 'change' && (await madeAt(world, `${top}/.git/HEAD`, by)) === 'change');
+}
+
+/** The kind of the entry with which the session created a path. Undefined if another session changed the path since. */
+async function madeAt(
+  world: World,
+  key: string,
+  { own, change }: MadeBy,
+): Promise<Entry['kind'] | undefined> {
+  const family = await familyOf(world.store, own);
+  for (const entry of await world.store.entries({ key, kinds: ['change', 'notice'], limit: MAX_CHANGES })) {
+    if (change !== undefined && entry.change === change) continue;
+    const effect = entry.effects?.findLast((each) => each.key === key);
+    if ((await familyOf(world.store, entry.session)) !== family || effect?.after.kind === 'absent')
+      return undefined;
+    if (entry.kind === 'notice' || effect?.before.kind === 'absent') return entry.kind;
+  }
+  return undefined;
 }
 
 /**
@@ -143,7 +218,7 @@ async function familyOf(store: Pick<Store, 'session'>, session: string): Promise
 /** The bytes of an earlier state; undefined if they are not kept. */
 export async function keptBytes({ images }: World, side: State): Promise<Uint8Array | undefined> {
   if (side.kind !== 'file' || !side.kept) return undefined;
-  return unlessStoreFails<Uint8Array | undefined>(
+  return unlessStoreFails(
     () => images.read(side.fingerprint),
     () => undefined,
   );

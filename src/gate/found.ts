@@ -2,7 +2,6 @@ import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
-import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { ABSENT } from '../model/delta.ts';
 import type { State } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
@@ -10,6 +9,7 @@ import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import { at, foldersAbove, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { MAX_TIMER_MS } from '../model/waiting.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
@@ -62,11 +62,8 @@ export async function readableAt(world: World, key: string): Promise<FoundState 
 /** True if a file or a link is in the place of a folder above the key. */
 export function isBelowNoFolder({ workspace }: World, key: string): boolean {
   for (const folder of foldersAbove([key])) {
-    const outcome = workspace.locate(folder, 'undo', 'parents');
-    if (!outcome.ok) continue;
-    const { located } = outcome;
-    located.place.dir.close();
-    if (located.place.path.key === folder && located.exists && !located.stats.isDirectory()) return true;
+    const found = workspace.resolve(folder, 'undo', 'parents');
+    if (found.ok && found.path.key === folder && found.exists && !found.stats.isDirectory()) return true;
   }
   return false;
 }
@@ -153,29 +150,29 @@ export function sideOf(snapshot: Snapshot): State {
  * Resolves a path again that was vetted before, and runs an action there. Returns a conflict if the path can no longer
  * be reached.
  */
-export async function atPath<T>(
+export function atPath<T>(
   world: World,
-  path: ResolvedPath,
+  { absolute, key }: ResolvedPath,
   work: (place: Place) => T | Promise<T>,
 ): Promise<T | Conflict> {
-  const outcome = world.workspace.locate(path.absolute, 'undo', 'parents');
-  if (!outcome.ok) return conflict('changed');
-  const { place } = outcome.located;
-  try {
-    return place.path.key === path.key ? await work(place) : conflict('changed');
-  } finally {
-    place.dir.close();
-  }
+  return world.workspace.at<T | Conflict>(
+    { path: absolute, action: 'undo', links: 'parents' },
+    ({ place }) => (place.path.key === key ? work(place) : conflict('changed')),
+    () => conflict('changed'),
+  );
 }
 
 /** The bytes at a key that a change will overwrite, or undefined if they cannot be read. */
-export async function snapshotAt(world: World, key: string): Promise<Snapshot | undefined> {
-  const outcome = world.workspace.locate(key, 'overwrite', 'parents');
-  if (!outcome.ok) return undefined;
-  try {
-    const snapshot = await readSnapshot(outcome.located.place, { clock: world.disk.clock });
+export function snapshotAt(world: World, key: string): Promise<Snapshot | undefined> {
+  const read = async ({ place }: Located): Promise<Snapshot | undefined> => {
+    const snapshot = await readSnapshot(place, { clock: world.disk.clock });
     return 'problem' in snapshot ? undefined : snapshot;
-  } finally {
-    outcome.located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path: key, action: 'overwrite', links: 'parents' }, read, () => undefined);
+}
+
+/** True if something is at a key. */
+export function existsAt({ workspace }: World, key: string): boolean {
+  const resolved = workspace.resolve(key, 'undo', 'parents');
+  return resolved.ok && resolved.exists;
 }

@@ -1,11 +1,8 @@
 import { notLocked } from '../lock/locks.ts';
 import type { ClientCall } from '../model/call.ts';
-import type { ReadReceipt } from '../model/host-session.ts';
 import type { FileIntent, HostIntent, Intent } from '../model/intent.ts';
-import { defined } from '../model/record.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
-import { type Sighting, showsAll } from '../model/sighting.ts';
 import {
   type Outcome,
   passOn,
@@ -20,9 +17,9 @@ import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './host/announcements.ts';
 import { keysOf, lockKeys, pathsOf } from './keys.ts';
-import { type ChangePlan, closePlan, effectsOfPlan } from './plan.ts';
+import { type ChangePlan, effectsOfPlan } from './plan.ts';
 import { prepare, prepareAll } from './prepare.ts';
-import type { Denied, Prepared } from './prepared.ts';
+import type { Denied } from './prepared.ts';
 import { Refusals } from './refusals.ts';
 import { worldFor } from './running-change.ts';
 import { type ReadEvent, shown } from './shown.ts';
@@ -77,10 +74,8 @@ export class Gate {
     const refusals: Refusal[] = [];
     for (const change of changes) {
       const prepared = await prepare(this.#world, knowledge, change, changes);
-      if (prepared.ok) {
-        closePlan(prepared.plan);
-        notices.push(...prepared.plan.result.notices);
-      } else refusals.push((await this.#refuse(prepared.refusal, evidenceIn(prepared))).refusal);
+      if (prepared.ok) notices.push(...prepared.plan.result.notices);
+      else refusals.push((await this.#refuse(prepared.refusal, evidenceIn(prepared))).refusal);
     }
     const refusal = combined(intent, refusals);
     return refusal === undefined ? { ok: true, notices } : refused(refusal);
@@ -204,10 +199,7 @@ export class Gate {
    * Records what another program's read showed. A read of the present bytes resets the count of the
    * path's refusals.
    */
-  async shown(
-    event: ReadEvent,
-    times?: ClientCall,
-  ): Promise<Outcome<{ notices: readonly Notice[]; receipt?: ReadReceipt | undefined }>> {
+  async shown(event: ReadEvent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const scene = { world: this.#world, knowledge: this.#knowledge.during(times) };
     const seen = await shown(scene, event);
     if (!seen.ok) return seen;
@@ -215,7 +207,7 @@ export class Gate {
     if (seen.credited) this.refusals.reset(event.path);
     const { claims, workspace } = this.#world;
     const told = await claims.onRead(this.#knowledge, () => workspace.resolve(event.path, 'status'));
-    return { ok: true, notices: told, receipt: receiptOf(this.#world, seen.known) };
+    return { ok: true, notices: told };
   }
 
   async #refuse(refusal: Refusal, evidence: Pick<Denied, 'evidence'> = {}): Promise<Refused> {
@@ -227,11 +219,10 @@ export class Gate {
     knowledge: Knowledge,
     { intent, changes, locked, signal, settings, approved, release }: AttemptedChanges,
   ): Promise<Attempt> {
-    let prepared: readonly Prepared[] = [];
     try {
       const given = withSettings(this.#world, settings);
       const world = changes.length === 1 ? given : await worldFor(given, changes.length);
-      prepared = await prepareAll(world, knowledge, changes);
+      const prepared = await prepareAll(world, knowledge, changes);
       const refusals: Refusal[] = [];
       for (const item of prepared)
         if (!item.ok) refusals.push((await this.refusals.record({ ...item, knowledge })).refusal);
@@ -250,7 +241,6 @@ export class Gate {
       this.refusals.resetAll(changes.flatMap(pathsOf));
       return outcome;
     } finally {
-      for (const item of prepared) if (item.ok) closePlan(item.plan);
       release();
     }
   }
@@ -340,12 +330,4 @@ function dryRun(plans: readonly ChangePlan[]): ApplyResult {
       notices: plan.result.notices,
     })),
   };
-}
-
-/** A revision permits an overwrite, so a session gets none for a file that it has seen only in part. */
-function receiptOf(world: World, known: Sighting | undefined): ReadReceipt | undefined {
-  if (known === undefined || known.coverage.kind === 'none') return undefined;
-  const { fingerprint, totalLines, coverage, flags } = known;
-  const isWhole = fingerprint !== undefined && coverage.kind === 'whole' && showsAll(flags);
-  return defined({ totalLines, revision: isWhole ? world.revisionOf(fingerprint) : undefined });
 }

@@ -9,6 +9,7 @@ import { isWithin, type PinnedDirectory, type Place, type ResolvedPath } from '.
 import type { Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { type Asking, bypassFacts } from './announce.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
@@ -135,14 +136,8 @@ async function contentOf(world: World, { after, bytes, movedFrom }: PlannedDelta
 
 /** The present content at a path inside the workspace. */
 function contentAt(world: World, path: string, links: 'all' | 'parents'): Content {
-  const outcome = world.workspace.locate(path, 'status', links);
-  if (!outcome.ok) return 'unknown';
-  const { place } = outcome.located;
-  try {
-    return contentIn(place);
-  } finally {
-    place.dir.close();
-  }
+  const read = ({ place }: Located): Content => contentIn(place);
+  return world.workspace.atOnce({ path, action: 'status', links }, read, () => 'unknown');
 }
 
 function contentIn(place: Pick<Place, 'dir' | 'name'>): Content {
@@ -287,16 +282,12 @@ export async function holdsOurs(world: World, given: string): Promise<boolean> {
   const outside = world.workspace.canonicalOutside(given);
   if (outside !== undefined)
     return isOursAt(judge, { dir: new NamedDirectory(dirname(outside)), name: basename(outside) }, outside);
-  const outcome = world.workspace.locate(given, 'status');
-  if (!outcome.ok) return false;
-  const { place } = outcome.located;
-  try {
+  const look = ({ place }: Located): boolean => {
     const { path } = place;
     if (matchingGlob(world.policy.commands.trust, path.relative) !== undefined) return false;
     return isOursAt(judge, place, path.absolute) || isOursAt(judge, place, given);
-  } finally {
-    place.dir.close();
-  }
+  };
+  return world.workspace.atOnce({ path: given, action: 'status' }, look, () => false);
 }
 
 function isOursAt(judge: SettingsJudge, place: Pick<Place, 'dir' | 'name'>, path: string): boolean {

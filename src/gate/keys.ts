@@ -6,7 +6,7 @@ import { LIMITS } from '../model/limits.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { AtLocked } from '../store/store.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import type { Located } from '../workspace/workspace.ts';
+import type { Resolved } from '../workspace/workspace.ts';
 import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
 import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
@@ -40,10 +40,8 @@ export function routeOf(change: FileIntent): { readonly from: string; readonly t
 export function batchMoves(world: World, changes: readonly FileIntent[]): BatchMoves {
   const routes = changes.flatMap((change) => routeOf(change) ?? []);
   const keyOf = (path: string): string[] => {
-    const outcome = world.workspace.locate(path, 'status', 'parents');
-    if (!outcome.ok) return [];
-    outcome.located.place.dir.close();
-    return [outcome.located.place.path.key];
+    const resolved = world.workspace.resolve(path, 'status', 'parents');
+    return resolved.ok ? [resolved.path.key] : [];
   };
   return {
     left: new Set(routes.flatMap(({ from }) => keyOf(from))),
@@ -170,18 +168,16 @@ export function pathsOf(change: FileIntent): readonly string[] {
  */
 function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'key' | 'folder'> | undefined {
   const links = change.kind === 'delete' || routeOf(change) !== undefined ? 'parents' : 'all';
-  const outcome = world.workspace.locate(path, 'status', links);
-  if (!outcome.ok) return undefined;
-  outcome.located.place.dir.close();
-  return { key: outcome.located.place.path.key, folder: missingFolder(outcome.located) };
+  const resolved = world.workspace.resolve(path, 'status', links);
+  return resolved.ok ? { key: resolved.path.key, folder: missingFolder(resolved) } : undefined;
 }
 
 /** The key of the outermost missing folder above a path; undefined if the parent folder exists. */
-export function missingFolder(located: Located): string | undefined {
-  if (located.exists || located.missing.length < 2) return undefined;
-  return located.place.path.key
+export function missingFolder(resolved: Resolved): string | undefined {
+  if (resolved.exists || resolved.missing.length < 2) return undefined;
+  return resolved.path.key
     .split('/')
-    .slice(0, 1 - located.missing.length)
+    .slice(0, 1 - resolved.missing.length)
     .join('/');
 }
 

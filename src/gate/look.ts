@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import {
   fingerprintOf,
   isReadOnly,
@@ -15,7 +16,7 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
-import type { CopiedText, Outcome, Writer } from '../model/verdict.ts';
+import type { CopiedText, Outcome, Refused, Writer } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
@@ -32,9 +33,10 @@ const JUST_MS = 500;
 const LOOK_AGAIN_MS = 10;
 const MAX_LOOKS = 15;
 
-/** A path's state as one session knows it. The caller of `look` must close `located.place.dir`. */
+/** A path's state as one session knows it. */
 export interface LookedFile {
   readonly path: ResolvedPath;
+  /** The folder is open only while `look` runs `work`. */
   readonly located: Located;
   readonly sighting: Sighting | undefined;
   /** Set once the bytes were read. They are read only for sessions that may learn their content. */
@@ -59,25 +61,24 @@ interface LookRequest {
 }
 
 /**
- * Gathers the facts for a verdict. Reads a file's bytes only for sessions that may learn their
- * content.
+ * Gathers the facts for a verdict and runs `work` with them. Reads a file's bytes only for sessions
+ * that may learn their content.
  */
-export async function look(
+export async function look<T>(
   world: World,
   knowledge: Knowledge,
   request: LookRequest,
-): Promise<Outcome<{ view: LookedFile }>> {
+  work: (view: LookedFile) => T | Promise<T>,
+): Promise<T | Refused> {
   const first = world.workspace.locate(request.path, request.locatedFor ?? request.action, request.links);
   const outcome = isJustEmptied(first) ? await locateSettled(world, request, first) : first;
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    const recalled = knowledge.recall(located.place.path.key);
-    const sighting = recalled instanceof Promise ? await recalled : recalled;
-    return { ok: true, view: await viewOf(world, knowledge, { request, located, sighting }) };
-  } catch (error) {
+    const sighting = await knowledge.recall(located.place.path.key);
+    return await work(await viewOf(world, knowledge, { request, located, sighting }));
+  } finally {
     located.place.dir.close();
-    throw error;
   }
 }
 
@@ -168,11 +169,20 @@ function glanceFacts(
 
 const NO_TARGET: Target = { exists: false };
 
+/** An edit holds several copies of the text in the heap. With less heap for each, V8 would end the process. */
+const TEXTS_IN_HEAP = 6;
+
+function maxEditBytes(): number {
+  return Math.min(LIMITS.maxEditBytes, Math.floor(getHeapStatistics().heap_size_limit / TEXTS_IN_HEAP));
+}
+
 function targetOf(found: Found): Target {
+  const sizeBytes = Number(found.stats.size);
   return {
     exists: true,
     kind: kindOf(found.stats),
-    sizeBytes: Number(found.stats.size),
+    sizeBytes,
+    ...(sizeBytes > LIMITS.hugeBytes ? { limitBytes: maxEditBytes() } : {}),
     readOnly: isReadOnly(found.stats),
     empty: found.stats.size === 0n,
     mtimeMs: Number(found.stats.mtimeMs),

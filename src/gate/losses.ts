@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { type Effect, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
 import { blobsIn } from '../process/git-refs.ts';
@@ -5,8 +6,8 @@ import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { authorOf, CommittedFiles, filledLines, keptBytes } from './authors.ts';
-import { readableAt } from './found.ts';
+import { authorOf, filledLines, gitNames, HeldContents, isOwnRepository, keptBytes } from './authors.ts';
+import { existsAt, readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
 import { isOutput } from './outputs.ts';
 import type { World } from './world.ts';
@@ -25,11 +26,14 @@ export type CommandChange = Pick<NewEntry, 'effects' | 'text' | 'root'> & { read
 interface LostFile {
   readonly effect: Effect;
   readonly victim?: string;
+  /** True if a stash has a copy. */
+  readonly inStash?: true;
 }
 
-/** What a command has removed. `names`: in words, for the agent. */
+/** What a command has removed. `names`: descriptions for the agent. `inStash`: the files of which a stash has a copy. */
 export interface Losses {
   readonly names: readonly string[];
+  readonly inStash: readonly string[];
   readonly files: readonly LostFile[];
 }
 
@@ -51,7 +55,9 @@ export async function findLosses(
     names.push(...(await each.lostStaged()).map((path) => `staged content of ${path}`));
   }
   const files = await lostFiles(world, knowledge, { command, gits, signal });
-  return { names: [...namesOf(world, files), ...names], files };
+  const nowhere = files.filter(({ inStash }) => inStash === undefined);
+  const inStash = files.filter((each) => each.inStash === true).map(({ effect }) => effect.relative);
+  return { names: [...namesOf(world, nowhere), ...names], inStash, files: nowhere };
 }
 
 /**
@@ -64,8 +70,18 @@ export async function recordLosses(
   { command, losses }: { readonly command: CommandChange; readonly losses: Losses },
 ): Promise<readonly Notice[]> {
   const { change, text = '', root } = command;
-  const { names, files } = losses;
-  if (names.length === 0) return [];
+  const { names, inStash, files } = losses;
+  const held: readonly Notice[] =
+    inStash.length === 0
+      ? []
+      : [
+          {
+            kind: 'in-stash',
+            paths: inStash.slice(0, MAX_NAMED),
+            cut: Math.max(0, inStash.length - MAX_NAMED),
+          },
+        ];
+  if (names.length === 0) return held;
   const cut = Math.max(0, names.length - MAX_NAMED);
   const notice: Notice = { kind: 'destroyed', change, names: names.slice(0, MAX_NAMED), cut };
   const atMs = world.now();
@@ -79,7 +95,7 @@ export async function recordLosses(
     }),
   ];
   await world.store.record({ entries });
-  return [notice];
+  return [notice, ...held];
 }
 
 /** Finds and records what a command removed whose change is recorded already. */
@@ -117,13 +133,7 @@ const MAX_COMMAND_CHARS = 100;
 /** The git folders in which a command changed files, without those that it removed. */
 function gitFolders(world: World, effects: readonly Effect[]): readonly string[] {
   const folders = effects.flatMap(({ key }) => /^(.*?\/\.git)\//.exec(key)?.[1] ?? []);
-  return [...new Set(folders)].filter((folder) => isThere(world, `${folder}/HEAD`));
-}
-
-function isThere({ workspace }: World, key: string): boolean {
-  const outcome = workspace.locate(key, 'undo', 'parents');
-  if (outcome.ok) outcome.located.place.dir.close();
-  return outcome.ok && outcome.located.exists;
+  return [...new Set(folders)].filter((folder) => existsAt(world, `${folder}/HEAD`));
 }
 
 async function lostFiles(
@@ -132,7 +142,7 @@ async function lostFiles(
   { command, gits, signal }: { command: CommandChange; gits: readonly ChangedGit[]; signal: AbortSignal },
 ): Promise<readonly LostFile[]> {
   const { effects = [], change } = command;
-  const own = knowledge.session;
+  const { session } = knowledge;
   const changed = effects.filter(({ before, after }) => !sameContent(before, after));
   const arrived = new Set(changed.flatMap(({ after }) => hashOf(after)));
   const left = new Set(changed.flatMap(({ before }) => hashOf(before)));
@@ -146,19 +156,53 @@ async function lostFiles(
       !/(^|\/)\.git$/.test(relative) &&
       !isOutput(world, relative),
   );
-  if (candidates.length === 0) return [];
-  const committed = await CommittedFiles.now(world, signal, await blobsOfChanged(gits, signal));
+  const own = await ownRepositories(world, knowledge, { ...command, effects: candidates });
+  const others = candidates.filter(({ key }) => !own.some((folder) => key.startsWith(`${folder}/.git/`)));
+  if (others.length === 0) return [];
+  const folders = [...new Set(others.map(({ key }) => dirname(key)))];
+  const held = new HeldContents(world, { signal, folders, more: await blobsOfChanged(gits, signal) });
   const lost: LostFile[] = [];
-  for (const effect of candidates) {
-    if (!(await isDropped(world, effect, { committed, left }))) continue;
+  for (const effect of others) {
+    if (!(await isDropped(world, effect, { held, left }))) continue;
     const author =
       lost.length < MAX_AUTHORS
-        ? await authorOf(world, { ...effect, change }, { own, committed })
+        ? await authorOf(world, { ...effect, change }, { own: session, held })
         : undefined;
     if (author === undefined) lost.push({ effect });
-    else if (author !== own) lost.push({ effect, victim: author });
+    else if (author !== session) lost.push({ effect, victim: author });
   }
-  return lost;
+  return withHolders(world, lost, held);
+}
+
+/** Finds the repositories in which a command removed git's files and that this session has created. */
+async function ownRepositories(
+  world: World,
+  { session }: Knowledge,
+  { effects = [], change }: CommandChange,
+): Promise<readonly string[]> {
+  const tops = new Set(effects.flatMap(({ key }) => /^(.*?)\/\.git\//.exec(key)?.[1] ?? []));
+  const own: string[] = [];
+  for (const top of tops) if (await isOwnRepository(world, top, { own: session, change })) own.push(top);
+  return own;
+}
+
+/** Leaves out files of which a reference keeps a copy, and marks those of which only a stash does. */
+async function withHolders(
+  world: World,
+  lost: readonly LostFile[],
+  held: HeldContents,
+): Promise<readonly LostFile[]> {
+  const names = new Map<LostFile, readonly string[]>();
+  for (const each of lost.slice(0, MAX_AUTHORS)) {
+    const bytes = each.victim === undefined ? await keptBytes(world, each.effect.before) : undefined;
+    if (bytes !== undefined) names.set(each, gitNames(bytes));
+  }
+  const holders = await held.held([...names.values()].flat());
+  return lost.flatMap((each): LostFile[] => {
+    const holder = names.get(each)?.flatMap((name) => holders.get(name) ?? [])[0];
+    if (holder === 'commit') return [];
+    return [holder === 'stash' ? { ...each, inStash: true } : each];
+  });
 }
 
 /** The hashes of files that commits had before a command, or have now, if it changed git's files. */
@@ -185,16 +229,17 @@ function hashOf(side: State): readonly string[] {
 async function isDropped(
   world: World,
   { key, before, after }: Effect,
-  { committed, left }: { readonly committed: CommittedFiles; readonly left: ReadonlySet<string> },
+  { held, left }: { readonly held: HeldContents; readonly left: ReadonlySet<string> },
 ): Promise<boolean> {
-  if (before.kind === 'link') return after.kind === 'absent';
+  if (before.kind === 'link')
+    return after.kind === 'absent' && !(await held.isCommitted(Buffer.from(before.target)));
   const bytes = await keptBytes(world, before);
-  if (bytes !== undefined && committed.has(bytes)) return false;
+  if (bytes !== undefined && (await held.isCommitted(bytes))) return false;
   if (after.kind !== 'file' || after.fingerprint.size === 0 || bytes === undefined) return true;
   if (hashOf(after).some((hash) => left.has(hash))) return true;
   const now = (await readableAt(world, key))?.snapshot?.bytes;
   if (now === undefined) return false;
-  if (committed.has(now)) return true;
+  if (await held.isCommitted(now)) return true;
   return hasNoLines(bytes) ? now.byteLength * 2 < bytes.byteLength : dropsMostLines(bytes, now);
 }
 
@@ -202,8 +247,9 @@ const MIN_LINES = 4;
 
 function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
   const [was, is] = [filledLines(before), new Set(filledLines(after))];
-  // In a shorter file, an ordinary edit replaces most lines.
-  return was.length >= MIN_LINES && was.filter((line) => is.has(line)).length * 2 < was.length;
+  const left = was.filter((line) => is.has(line)).length;
+  // An ordinary edit of a short file may replace most of its lines, or the only line of a file.
+  return was.length < MIN_LINES ? was.length > 1 && left === 0 : left * 2 < was.length;
 }
 
 /** The names of lost files. Files in a folder that is gone, too, are named together by the folder. */
@@ -216,9 +262,8 @@ function namesOf({ workspace }: World, files: readonly LostFile[]): readonly str
       counts.set(top, (counts.get(top) ?? 0) + 1);
       continue;
     }
-    const outcome = workspace.locate(effect.key, 'undo', 'parents');
-    if (outcome.ok) outcome.located.place.dir.close();
-    const missing = outcome.ok && !outcome.located.exists ? outcome.located.missing.length : 1;
+    const resolved = workspace.resolve(effect.key, 'undo', 'parents');
+    const missing = resolved.ok && !resolved.exists ? resolved.missing.length : 1;
     const shown = workspace.shownAt(effect);
     const name =
       missing < 2

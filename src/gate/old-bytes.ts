@@ -40,11 +40,11 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * Returns the small ones, which belong into the transaction of the announcement.
  */
 export function keepOldBytes(world: World, effects: readonly Effect[]): Promise<AnnouncedImages> {
-  const { images, policy, baselines } = world;
+  const { images, policy } = world;
   return oldBytes(world, effects, {
     keepHere: (effect, fingerprint) => keepFile(world, effect, fingerprint),
     // The bytes are missing if the file has changed since it was judged: the change will meet a conflict.
-    bytesOf: (effect, fingerprint) => baselines.peek(fingerprint) ?? presentBytes(world, effect, fingerprint),
+    bytesOf: (effect, fingerprint) => presentBytes(world, effect, fingerprint),
     sync: async () => {
       if (policy.durability !== 'none') await images.sync();
     },
@@ -65,7 +65,7 @@ export async function imagesToSettle(
     bytesOf: async (_effect, fingerprint) => {
       if ((await images.hasHere?.(fingerprint.sha256)) !== true) return undefined;
       // If the stored bytes are damaged, send none: the command's result must still be recorded.
-      return unlessStoreFails<Uint8Array | undefined>(
+      return unlessStoreFails(
         () => images.read(fingerprint),
         () => undefined,
       );
@@ -76,7 +76,8 @@ export async function imagesToSettle(
 interface OldBytes {
   /** Called for contents that must stay on this machine. */
   keepHere(effect: Effect, fingerprint: Fingerprint): Promise<void> | undefined;
-  bytesOf(effect: Effect, fingerprint: Fingerprint): Uint8Array | Promise<Uint8Array | undefined> | undefined;
+  /** For bytes that are not in memory. */
+  bytesOf(effect: Effect, fingerprint: Fingerprint): Promise<Uint8Array | undefined>;
   /** Called if some contents were stored in files. */
   sync?(): Promise<void>;
 }
@@ -98,8 +99,7 @@ async function oldBytes(
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }
-    const found = bytesOf(effect, fingerprint);
-    const bytes = found instanceof Promise ? await found : found;
+    const bytes = world.baselines.peek(fingerprint) ?? (await bytesOf(effect, fingerprint));
     if (bytes === undefined) continue;
     total += bytes.byteLength;
     if (total > MAX_ANNOUNCED_BYTES) await world.images.keepBytes(bytes, fingerprint);
@@ -145,19 +145,17 @@ function mustBeGone({ relative }: Effect, { problem }: Unreadable): undefined {
 }
 
 /** Runs `work` with the place of a file. Uses its spelled path: where case is ignored, a key has only lower-case letters. */
-async function atFile<T>(
+function atFile<T>(
   { workspace }: World,
   { key, relative }: Effect,
   work: (place: Place) => Promise<T>,
 ): Promise<T | undefined> {
-  const outcome = workspace.locate(workspace.named(key, relative).absolute, 'undo', 'parents');
-  if (!outcome.ok || !outcome.located.exists) return undefined;
-  const { place } = outcome.located;
-  try {
-    return place.path.key === key ? await work(place) : undefined;
-  } finally {
-    place.dir.close();
-  }
+  const at = { path: workspace.named(key, relative).absolute, action: 'undo', links: 'parents' } as const;
+  return workspace.at<T | undefined>(
+    at,
+    ({ exists, place }) => (exists && place.path.key === key ? work(place) : undefined),
+    () => undefined,
+  );
 }
 
 function notKept(key: string): Fault {

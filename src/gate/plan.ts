@@ -6,14 +6,13 @@ import type { ResolvedPath } from '../model/path.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action } from '../model/verdict.ts';
-import type { Located } from '../workspace/workspace.ts';
 
 /** A delta, and what is known for applying it. Each extra saves work; none changes the result. */
 export interface PlannedDelta extends Delta {
   /** The path, for messages and to locate the place again. */
   readonly path: ResolvedPath;
-  /** The place, still open. Absent if it is located when the delta is applied. */
-  readonly located?: Located | undefined;
+  /** The names that did not exist when the path was judged: folders, outermost first, then its own. */
+  readonly missing?: readonly string[] | undefined;
   /** Returns the new bytes. Default: the stored ones. */
   readonly bytes?: (() => Uint8Array) | undefined;
   /** The file in the state `before`, if it is in memory. */
@@ -61,14 +60,17 @@ export function effectsOfPlan({ deltas }: ChangePlan): readonly Effect[] {
   return effectsOf(deltas.flatMap((delta) => [...foldersAround(delta), delta]));
 }
 
-/** The deltas that make the missing folders around the located path of a delta, outermost first. */
-export function foldersAround({ located, after, folderMode }: PlannedDelta): readonly PlannedDelta[] {
-  if (located === undefined || located.exists || located.missing.length < 2 || after.kind === 'absent')
-    return [];
-  const { path } = located.place;
+/** The deltas that make the missing folders around the path of a delta, outermost first. */
+export function foldersAround({
+  path,
+  missing = [],
+  after,
+  folderMode,
+}: PlannedDelta): readonly PlannedDelta[] {
+  if (missing.length < 2 || after.kind === 'absent') return [];
   const [keys, names, absolute] = [path.key, path.relative, path.absolute].map((each) => each.split('/'));
-  const last = located.missing.length - 1;
-  return located.missing.slice(0, -1).map((_name, index) => {
+  const last = missing.length - 1;
+  return missing.slice(0, -1).map((_name, index) => {
     const [key = '', relative = '', at = ''] = [keys, names, absolute].map((parts) =>
       (parts ?? []).slice(0, index - last).join('/'),
     );
@@ -88,9 +90,4 @@ export function foldersAround({ located, after, folderMode }: PlannedDelta): rea
 export function told(plan: ChangePlan, notices: readonly Notice[]): ChangePlan {
   if (notices.length === 0) return plan;
   return { ...plan, result: { ...plan.result, notices: [...notices, ...plan.result.notices] } };
-}
-
-/** Closes the folders that a plan holds open. */
-export function closePlan({ deltas }: ChangePlan): void {
-  for (const { located } of deltas) located?.place.dir.close();
 }

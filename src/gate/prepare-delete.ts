@@ -20,12 +20,12 @@ import { heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
 import {
-  closedUnlessOk,
-  cure,
   notPrepared,
   type Prepared,
   unreadableLink,
   unverifiable,
+  withCure,
+  withEvidence,
 } from './prepared.ts';
 import { type FolderNode, listingFingerprint, readTree, removalsOf, type TreeNode } from './tree.ts';
 import type { World } from './world.ts';
@@ -33,20 +33,11 @@ import type { World } from './world.ts';
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
 
 /** Judges a delete of a file, of a link itself, or of a folder that this session was shown in full. */
-export async function prepareDelete(
-  world: World,
-  knowledge: Knowledge,
-  intent: DeleteIntent,
-): Promise<Prepared> {
-  const outcome = await look(world, knowledge, {
-    path: intent.path,
-    action: 'delete',
-    links: 'parents',
-    depth: 'bytes',
-  });
-  if (!outcome.ok) return outcome;
-  const { view } = outcome;
-  return closedUnlessOk({ view, intent }, () => judged(world, knowledge, { intent, view }));
+export function prepareDelete(world: World, knowledge: Knowledge, intent: DeleteIntent): Promise<Prepared> {
+  const request = { path: intent.path, action: 'delete', links: 'parents', depth: 'bytes' } as const;
+  return look(world, knowledge, request, async (view) =>
+    withEvidence(await judged(world, knowledge, { intent, view }), view, intent),
+  );
 }
 
 async function judged(
@@ -66,11 +57,7 @@ async function judged(
     { ...view.facts, ...large?.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
     world.policy,
   );
-  if (verdict.outcome === 'refuse') {
-    const { refusal } = verdict;
-    const isStale = refusal.code === 'STALE' && !isFolder;
-    return isStale ? cure(world, view, { refusal }) : notPrepared(refusal);
-  }
+  if (verdict.outcome === 'refuse') return withCure(world, view, verdict.refusal);
   if (!located.exists)
     return notPrepared({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
   const seen = await seenFiles(world, knowledge, verdict.licence === 'seen' ? folder : undefined);

@@ -26,14 +26,14 @@ import {
 } from './plan-text.ts';
 import { type NewBytes, writePlan } from './prepare-write.ts';
 import {
-  closedUnlessOk,
   creditFor,
-  cure,
   notPrepared,
   type OutsideChange,
   outsideChange,
   type Prepared,
   unverifiable,
+  withCure,
+  withEvidence,
 } from './prepared.ts';
 import type { World } from './world.ts';
 
@@ -48,19 +48,18 @@ type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
  * Judges an edit or an insert. If the file changed since it was seen, the edit is applied to the
  * changed file where that is safe, or refused as STALE.
  */
-export async function prepareText(world: World, knowledge: Knowledge, intent: TextIntent): Promise<Prepared> {
+export function prepareText(world: World, knowledge: Knowledge, intent: TextIntent): Promise<Prepared> {
   const { path, kind, expectedRevision } = intent;
   const appends = isAppend(intent);
-  const outcome = await look(world, knowledge, {
-    path,
-    action: kind,
-    expectedRevision,
-    appends,
-    depth: 'bytes',
-  });
-  if (!outcome.ok) return outcome;
-  const { view } = outcome;
-  return closedUnlessOk({ view, intent }, () => judged(world, intent, view));
+  const request = { path, action: kind, expectedRevision, appends, depth: 'bytes' } as const;
+  return look(world, knowledge, request, async (view) =>
+    withEvidence(await judged(world, intent, view), view, intent),
+  );
+}
+
+/** True for a file that may be too large to plan an edit of it in memory. */
+function isHuge({ facts: { target } }: LookedFile): boolean {
+  return target.exists && target.sizeBytes > LIMITS.hugeBytes;
 }
 
 function isAppend(intent: TextIntent): boolean {
@@ -70,24 +69,24 @@ function isAppend(intent: TextIntent): boolean {
 async function judged(world: World, intent: TextIntent, view: LookedFile): Promise<Prepared> {
   // If the file is unchanged since it was seen, do not judge here: `judgeTouched` repeats all these
   // checks.
-  const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
+  const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined && !isHuge(view);
   const first = asSeen ? undefined : judge(view.facts, world.policy);
-  if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
+  if (first?.outcome === 'refuse') return withCure(world, view, first.refusal);
   if (view.snapshot === undefined && view.located.exists)
     return notPrepared(unverifiable(intent.kind, intent.path, view.facts.errno));
   const carried = first?.licence === 'carry';
   const change = carried ? await changeSinceSeen(world, view) : undefined;
   if (carried && change === undefined && !appendsFreely(world, intent))
-    return refusedAs(world, view, stale(view));
+    return withCure(world, view, stale(view));
 
   if (touchesMasked(world, intent, view)) return unplanned(world, view, redacted(intent));
   const planned = plan(world, { intent, view, change });
-  if (!planned.ok && carried) return refusedAs(world, view, stale(view));
+  if (!planned.ok && carried) return withCure(world, view, stale(view));
   if (!planned.ok) return unplanned(world, view, await failed(world, view, { intent, failure: planned }));
   const stillSeen = await seenLinesLeft(world, view, first?.licence);
   const touching: TouchedEdit = { world, intent, view, planned, change, stillSeen };
   const second = judgeTouched(touching);
-  if ('code' in second) return refusedAs(world, view, second);
+  if ('code' in second) return withCure(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
   return { ok: true, plan: planFor(touching, [...unseen, ...second]) };
 }
@@ -112,9 +111,9 @@ function redacted({ kind, path }: TextIntent): Refusal {
  */
 function unplanned(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
-  if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
+  if (verdict.outcome === 'refuse') return withCure(world, view, verdict.refusal);
   const shown = withoutSecretQuote(world, view, refusal);
-  return refusedAs(world, view, hasSeenAll(view) ? shown : withoutAnchor(shown));
+  return withCure(world, view, hasSeenAll(view) ? shown : withoutAnchor(shown));
 }
 
 /** True if the session has seen every line of the file as it is now. */
@@ -155,10 +154,6 @@ async function seenLinesLeft(
 ): Promise<readonly LineRange[] | undefined> {
   if (view.facts.freshness !== 'changed' || licence === 'carry') return undefined;
   return (await changeSinceSeen(world, view))?.stillSeen ?? [];
-}
-
-async function refusedAs(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
-  return refusal.code === 'STALE' ? cure(world, view, { refusal }) : notPrepared(refusal);
 }
 
 function stale(view: LookedFile): Refusal {

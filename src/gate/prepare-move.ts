@@ -17,13 +17,13 @@ import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
 import {
-  closedUnlessOk,
-  cure,
   destinationRefusal,
   notPrepared,
   type Prepared,
   unreadableLink,
   unverifiable,
+  withCure,
+  withEvidence,
 } from './prepared.ts';
 import { learnSecretAt } from './secret-values.ts';
 import type { World } from './world.ts';
@@ -50,26 +50,14 @@ interface Move {
  * Judges a move. The session need not have seen the source. A file at the destination is
  * overwritten, so the session must have seen it.
  */
-export async function prepareMove(world: World, knowledge: Knowledge, intent: MoveIntent): Promise<Prepared> {
-  const source = await look(world, knowledge, {
-    path: intent.source,
-    action: 'move',
-    links: 'parents',
-    depth: 'glance',
-  });
-  if (!source.ok) return source;
-  return closedUnlessOk({ view: source.view, intent }, async () => {
-    const destination = await look(world, knowledge, {
-      path: intent.destination,
-      action: 'overwrite',
-      links: 'parents',
-      depth: 'bytes',
-    });
-    if (!destination.ok) return destination;
-    const both = { source: source.view, destination: destination.view };
-    return closedUnlessOk({ view: both.destination, intent }, () =>
-      judged(world, knowledge, { intent, ...both }),
+export function prepareMove(world: World, knowledge: Knowledge, intent: MoveIntent): Promise<Prepared> {
+  const from = { path: intent.source, action: 'move', links: 'parents', depth: 'glance' } as const;
+  const to = { path: intent.destination, action: 'overwrite', links: 'parents', depth: 'bytes' } as const;
+  return look(world, knowledge, from, async (source) => {
+    const prepared = await look(world, knowledge, to, async (destination) =>
+      withEvidence(await judged(world, knowledge, { intent, source, destination }), destination, intent),
     );
+    return withEvidence(prepared, source, intent);
   });
 }
 
@@ -93,11 +81,7 @@ async function judged(
     (await whyHeld(world, source.located, { to: destination.path, asking: knowledge }));
   if (blocked !== undefined) return notPrepared(blocked);
   const arriving = judge({ ...destination.facts, contentKind: 'file' }, world.policy);
-  if (arriving.outcome === 'refuse') {
-    return arriving.refusal.code === 'STALE'
-      ? cure(world, destination, { refusal: arriving.refusal })
-      : notPrepared(arriving.refusal);
-  }
+  if (arriving.outcome === 'refuse') return withCure(world, destination, arriving.refusal);
   if (destination.located.exists && destination.snapshot === undefined)
     return notPrepared(unverifiable('overwrite', intent.destination));
   const { place, stats } = source.located;
@@ -173,20 +157,13 @@ async function sightingsOf(knowledge: Knowledge, source: LookedFile): Promise<re
 }
 
 /** Judges the creation of a folder. If it exists already, nothing changes. */
-export async function prepareMkdir(
-  world: World,
-  knowledge: Knowledge,
-  intent: MkdirIntent,
-): Promise<Prepared> {
-  const outcome = await look(world, knowledge, { path: intent.path, action: 'mkdir', depth: 'glance' });
-  if (!outcome.ok) return outcome;
-  const { view } = outcome;
-  const { located } = view;
-  const verdict = judge(view.facts, world.policy);
-  if (verdict.outcome === 'refuse' || located.exists) located.place.dir.close();
-  return verdict.outcome === 'refuse'
-    ? notPrepared(verdict.refusal)
-    : { ok: true, plan: makeFolderPlan(located) };
+export function prepareMkdir(world: World, knowledge: Knowledge, intent: MkdirIntent): Promise<Prepared> {
+  const request = { path: intent.path, action: 'mkdir', depth: 'glance' } as const;
+  return look(world, knowledge, request, ({ facts, located }): Prepared => {
+    const verdict = judge(facts, world.policy);
+    if (verdict.outcome === 'refuse') return notPrepared(verdict.refusal);
+    return { ok: true, plan: makeFolderPlan(located) };
+  });
 }
 
 function makeFolderPlan(located: Located): ChangePlan {
@@ -194,7 +171,8 @@ function makeFolderPlan(located: Located): ChangePlan {
   const { key, relative } = path;
   const isNew = !located.exists;
   const after: State = { kind: 'directory', mode: 0o755 };
-  const made: PlannedDelta = { key, relative, path, located, before: ABSENT, after, mode: 'default' };
+  const missing = located.exists ? undefined : located.missing;
+  const made: PlannedDelta = { key, relative, path, missing, before: ABSENT, after, mode: 'default' };
   return {
     action: 'mkdir',
     path,
@@ -213,7 +191,7 @@ function movePlan({ source, destination, side, stamp, overwrites, sightings }: M
   const from = source.place.path;
   const { path } = destination.place;
   const at = { key: path.key, relative: path.relative, path };
-  const located = destination.exists ? undefined : destination;
+  const missing = destination.exists ? undefined : destination.missing;
   const cleared: PlannedDelta[] =
     overwrites === undefined
       ? []
@@ -230,7 +208,7 @@ function movePlan({ source, destination, side, stamp, overwrites, sightings }: M
   return {
     action: 'move',
     path,
-    deltas: [...cleared, { ...at, located, before: ABSENT, after: side, movedFrom, stamp }],
+    deltas: [...cleared, { ...at, missing, before: ABSENT, after: side, movedFrom, stamp }],
     result: {
       path: path.given,
       changed: true,

@@ -13,9 +13,16 @@ import { movedSightings } from '../views/sightings.ts';
 import { fileState, sideOf } from './found.ts';
 import { type BatchMoves, type Relocation, routeOf } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
-import { type ChangePlan, closePlan, type PlannedDelta } from './plan.ts';
+import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { prepareText } from './prepare-edit.ts';
-import { cure, destinationRefusal, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import {
+  type Denied,
+  destinationRefusal,
+  notPrepared,
+  type Prepared,
+  unverifiable,
+  withCure,
+} from './prepared.ts';
 import type { World } from './world.ts';
 
 type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
@@ -56,16 +63,10 @@ interface Content {
   readonly preview?: ChangePlan['preview'] | undefined;
 }
 
-async function contentOf(
-  world: World,
-  knowledge: Knowledge,
-  change: Relocation,
-): Promise<Content | Extract<Prepared, { ok: false }>> {
+async function contentOf(world: World, knowledge: Knowledge, change: Relocation): Promise<Content | Denied> {
   const path = change.kind === 'move' ? change.source : change.path;
-  const source = await look(world, knowledge, { path, action: 'move', links: 'parents', depth: 'glance' });
-  if (!source.ok) return source;
-  const { view } = source;
-  try {
+  const request = { path, action: 'move', links: 'parents', depth: 'glance' } as const;
+  return look(world, knowledge, request, async (view): Promise<Content | Denied> => {
     const verdict = judge(view.facts, world.policy);
     if (verdict.outcome === 'refuse') return notPrepared(verdict.refusal);
     if (!view.located.exists) return notPrepared({ code: 'NOT_FOUND', action: 'move', path, next: 'list' });
@@ -76,16 +77,14 @@ async function contentOf(
     const found = { ok: true, path: view.path, before } as const;
     if (change.kind !== 'move') return await edited(world, knowledge, { change, found });
     return { ...found, bytes: before.bytes, moved: view.sighting, notices: verdict.notices, more: {} };
-  } finally {
-    view.located.place.dir.close();
-  }
+  });
 }
 
 async function edited(
   world: World,
   knowledge: Knowledge,
   { change, found }: { change: TextIntent; found: Pick<Content, 'ok' | 'path' | 'before'> },
-): Promise<Content | Extract<Prepared, { ok: false }>> {
+): Promise<Content | Denied> {
   const inPlace =
     change.kind === 'edit'
       ? { ...change, moveTo: undefined, executable: undefined }
@@ -93,7 +92,6 @@ async function edited(
   const prepared = await prepareText(world, knowledge, inPlace);
   if (!prepared.ok) return prepared;
   const { plan } = prepared;
-  closePlan(plan);
   const bytes = plan.bytes?.bytes ?? found.before.bytes;
   const { preview, more = {}, seen, result } = plan;
   return { ...found, bytes, seen, notices: result.notices, more, preview };
@@ -115,32 +113,20 @@ async function arrivalOf(
   knowledge: Knowledge,
   { change, content, to, moves }: { change: Relocation; content: Content; to: string; moves: BatchMoves },
 ): Promise<Arrival | Prepared> {
-  const destination = await look(world, knowledge, {
-    path: to,
-    action: 'overwrite',
-    links: 'parents',
-    depth: 'bytes',
-  });
-  if (!destination.ok) return destination;
-  const { view } = destination;
-  try {
+  const request = { path: to, action: 'overwrite', links: 'parents', depth: 'bytes' } as const;
+  return look(world, knowledge, request, async (view): Promise<Arrival | Prepared> => {
     const blocked = whyBlocked(view, { change, content, to });
     if (blocked !== undefined) return notPrepared(blocked);
     const { path, located } = view;
     if (!located.exists) return { path, overwrites: undefined, notices: [] };
     const facts = { ...view.facts, ...(change.kind === 'move' ? { contentKind: 'file' as const } : {}) };
     const verdict = moves.left.has(path.key) ? undefined : judge(facts, world.policy);
-    if (verdict?.outcome === 'refuse')
-      return verdict.refusal.code === 'STALE'
-        ? cure(world, view, { refusal: verdict.refusal })
-        : notPrepared(verdict.refusal);
+    if (verdict?.outcome === 'refuse') return withCure(world, view, verdict.refusal);
     const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes };
     const overwrites = view.snapshot ?? (await readSnapshot(located.place, limits));
     if ('problem' in overwrites) return notPrepared(unverifiable('overwrite', to));
     return { path, overwrites, notices: verdict?.notices ?? [] };
-  } finally {
-    view.located.place.dir.close();
-  }
+  });
 }
 
 const ONLY_FILES = 'only files can be edited and moved in one step, or swap places within a batch';

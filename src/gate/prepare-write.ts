@@ -20,41 +20,30 @@ import { fileState, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskIn } from './masking.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
-import { closedUnlessOk, cure, judgedNow, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import { notPrepared, type Prepared, unverifiable, withCure, withEvidence } from './prepared.ts';
 import type { World } from './world.ts';
 
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
 /** Judges new content for a whole file: a creation, or an overwrite of a file that the session must have seen. */
-export async function prepareWrite(
-  world: World,
-  knowledge: Knowledge,
-  intent: WriteIntent,
-): Promise<Prepared> {
+export function prepareWrite(world: World, knowledge: Knowledge, intent: WriteIntent): Promise<Prepared> {
   const authored = author(world, intent);
-  const { expectedRevision } = intent;
-  const outcome = await look(world, knowledge, {
-    path: intent.path,
-    action: 'overwrite',
-    expectedRevision,
-    depth: 'bytes',
+  const { path, expectedRevision } = intent;
+  const request = { path, action: 'overwrite', expectedRevision, depth: 'bytes' } as const;
+  return look(world, knowledge, request, async (view): Promise<Prepared> => {
+    const formed = inForm(world, authored, view);
+    const prepared = judged(world, { intent, view, authored: formed });
+    if (prepared.ok) return prepared;
+    const contentHash = fingerprintOf(formed.bytes).sha256;
+    const denied = await withCure(world, view, prepared.refusal, contentHash);
+    return withEvidence(denied, view, { ...intent, content: formed.bytes });
   });
-  if (!outcome.ok) return outcome;
-  const { view } = outcome;
-  const formed = inForm(world, authored, view);
-  const prepared = judgedNow(view, () => judged(world, { intent, view, authored: formed }));
-  if (prepared.ok) return prepared;
-  const { refusal } = prepared;
-  return closedUnlessOk({ view, intent: { ...intent, content: formed.bytes } }, async () =>
-    refusal.code === 'STALE'
-      ? cure(world, view, { refusal, contentHash: fingerprintOf(formed.bytes).sha256 })
-      : prepared,
-  );
 }
 
 /** Converts the text to the encoding and line endings of the file it replaces, if the policy asks for that. */
 function inForm(world: World, authored: Authored, { snapshot }: LookedFile): Authored {
-  if (world.policy.form === 'exact' || authored.text === undefined || snapshot === undefined) return authored;
+  if (world.policy.matching === 'exact' || authored.text === undefined || snapshot === undefined)
+    return authored;
   const bytes = bytesInFormOf(snapshot.bytes, authored.text);
   return bytes === undefined ? authored : { ...authored, bytes };
 }
@@ -216,7 +205,8 @@ export function writePlan(world: World, change: NewBytes): ChangePlan {
 function deltaOf(change: NewBytes, fingerprint: Fingerprint): PlannedDelta {
   const { before, located, bytes, mode } = change;
   const { path } = located.place;
-  const delta = { key: path.key, relative: path.relative, path, located, bytes: () => bytes };
+  const missing = located.exists ? undefined : located.missing;
+  const delta = { key: path.key, relative: path.relative, path, missing, bytes: () => bytes };
   if (before === undefined) {
     const after = fileState(fingerprint, mode ?? 0o644, 'none');
     return { ...delta, before: ABSENT, after, ...(mode === undefined ? { mode: 'default' } : {}) };

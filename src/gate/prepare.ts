@@ -9,7 +9,6 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { foundAt } from './found.ts';
 import { guardPlan } from './guarded-files.ts';
 import { type BatchMoves, batchMoves, isRelocation, pathsOf } from './keys.ts';
-import { closePlan } from './plan.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
 import { prepareMkdir, prepareMove } from './prepare-move.ts';
@@ -49,15 +48,10 @@ export async function prepareAll(
   moves: BatchMoves = batchMoves(world, changes),
 ): Promise<Prepared[]> {
   const prepared: Prepared[] = [];
-  try {
-    for (const change of changes) prepared.push(await prepareOne(world, knowledge, { change, moves }));
-    if (prepared.some(lacksSighting) && (await hasSibling(world, knowledge.session)))
-      await prepareAgain(world, knowledge, { changes, moves, prepared });
-    return prepared;
-  } catch (error) {
-    for (const each of prepared) if (each.ok) closePlan(each.plan);
-    throw error;
-  }
+  for (const change of changes) prepared.push(await prepareOne(world, knowledge, { change, moves }));
+  if (prepared.some(lacksSighting) && (await hasSibling(world, knowledge.session)))
+    await prepareAgain(world, knowledge, { changes, moves, prepared });
+  return prepared;
 }
 
 async function prepareAgain(
@@ -104,7 +98,7 @@ async function prepareOne(world: World, knowledge: Knowledge, { change, moves }:
       code: 'READ_ONLY',
       ...triedOf(change),
       next: 'ask_human',
-      detail: { reason: 'session' },
+      detail: { cause: 'session' },
     });
   try {
     const first = await prepareAs(world, knowledge, { change, moves });
@@ -116,7 +110,6 @@ async function prepareOne(world: World, knowledge: Knowledge, { change, moves }:
     // Most changes concern no settings file. For them, this must not create a promise.
     const guarded = judging && (await judging);
     if (guarded === undefined) return prepared;
-    if (prepared.ok) closePlan(prepared.plan);
     return notPrepared(guarded);
   } catch (error) {
     const errno = errnoOf(error);

@@ -13,7 +13,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Action, Refusal, RefusalOf } from '../model/verdict.ts';
+import type { Action, Refusal } from '../model/verdict.ts';
 import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { carryLine, carryRanges } from '../text/change.ts';
 import { decodeText } from '../text/decode.ts';
@@ -58,35 +58,14 @@ export function notPrepared(refusal: Refusal, credit?: Sighting): Denied {
   return { ok: false, refusal, ...(credit === undefined ? {} : { credit }) };
 }
 
-/**
- * Runs `prepare`, and closes the located path unless the plan keeps it open. Adds evidence for the journal to a refusal.
- */
-export async function closedUnlessOk(
-  { view, intent }: { readonly view: LookedFile; readonly intent: FileIntent },
-  prepare: () => Promise<Prepared>,
+/** Adds evidence for the journal to a refusal. */
+export async function withEvidence(
+  prepared: Prepared,
+  view: LookedFile,
+  intent: FileIntent,
 ): Promise<Prepared> {
-  let isHeld = false;
-  try {
-    const prepared = await prepare();
-    isHeld = prepared.ok && prepared.plan.deltas.some(({ located }) => located === view.located);
-    if (prepared.ok || prepared.evidence !== undefined) return prepared;
-    return { ...prepared, evidence: await evidenceOf(view, intent) };
-  } finally {
-    if (!isHeld) view.located.place.dir.close();
-  }
-}
-
-/** Makes a plan without waiting. Closes the located path, unless the plan keeps it open or the refusal needs it. */
-export function judgedNow(view: LookedFile, judge: () => Prepared): Prepared {
-  const { dir } = view.located.place;
-  try {
-    const prepared = judge();
-    if (prepared.ok && !prepared.plan.deltas.some(({ located }) => located === view.located)) dir.close();
-    return prepared;
-  } catch (error) {
-    dir.close();
-    throw error;
-  }
+  if (prepared.ok || prepared.evidence !== undefined) return prepared;
+  return { ...prepared, evidence: await evidenceOf(view, intent) };
 }
 
 /** Hashes of the present bytes, of the bytes the session saw, and of the content it wanted to write. */
@@ -140,30 +119,32 @@ function contentOf(intent: FileIntent): string | undefined {
 }
 
 /**
- * Adds to a STALE refusal the diff since the file was seen. Lines in the diff count as seen, so the
+ * A refusal. If it is STALE, it gets the diff since the file was seen. Lines in the diff count as seen, so the
  * next try needs no read. But if the session sends the same content again without a read, that
- * content is refused again. Under `cure: reread` the diff is shown, but the session must read the
+ * content is refused again. Under `freshness: mtime` the diff is shown, but the session must read the
  * file.
  */
-export async function cure(
+export async function withCure(
   world: World,
-  view: LookedFile,
-  refused: { readonly refusal: RefusalOf<'STALE'>; readonly contentHash?: string },
-): Promise<Prepared> {
-  const { sighting, snapshot } = view;
-  if (sighting === undefined || snapshot === undefined) return notPrepared(refused.refusal);
+  { sighting, snapshot }: LookedFile,
+  given: Refusal,
+  contentHash?: string,
+): Promise<Denied> {
+  if (given.code !== 'STALE' || sighting === undefined || snapshot === undefined) return notPrepared(given);
   const change = await outsideChange(world, sighting, snapshot);
-  if (change === undefined) return notPrepared(refused.refusal);
+  if (change === undefined) return notPrepared(given);
   const credit = creditFor(world, { sighting, snapshot, change });
-  const content = refused.contentHash === undefined ? {} : { refusedContent: refused.contentHash };
+  const content = contentHash === undefined ? {} : { refusedContent: contentHash };
   const whole = change.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
   const detail = {
-    ...refused.refusal.detail,
+    ...given.detail,
     ...(change.diff === '' ? {} : { diff: change.diff }),
-    ...(whole && world.policy.cure === 'diff' ? { revision: world.revisionOf(snapshot.fingerprint) } : {}),
+    ...(whole && world.policy.freshness === 'bytes'
+      ? { revision: world.revisionOf(snapshot.fingerprint) }
+      : {}),
   };
-  const refusal = { ...refused.refusal, detail };
-  if (world.policy.cure === 'reread') return notPrepared(refusal);
+  const refusal = { ...given, detail };
+  if (world.policy.freshness === 'mtime') return notPrepared(refusal);
   // If the diff is too large to show any present line, nothing counts as seen: the session must
   // read the file.
   if (change.coverage.kind === 'none') return notPrepared(refusal);

@@ -3,7 +3,7 @@ import { ABSENT, changeEntry, effect, FOLDER, file, pendingChange, ROOT } from '
 import type { Effect, PendingChange, State } from '../model/entry.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { type Begun, type RecoveredChange, recoverChange } from './recover.ts';
+import { type RecoveredChange, recoverChange, type StartedEffect } from './recover.ts';
 
 const LINK: State = { kind: 'link', target: 'a' };
 const EDIT = effect('a', file('old'), file('new'));
@@ -51,7 +51,7 @@ function recover(
         if (side === undefined) throw new Error('cannot look');
         return side;
       },
-      takeBack: async (begun: readonly Begun[]) => {
+      takeBack: async (begun: readonly StartedEffect[]) => {
         for (const { effect, current } of begun) {
           expect(tree[nameOf(effect.key)]).toEqual(current);
           if (!stuck.includes(nameOf(effect.key))) tree[nameOf(effect.key)] = effect.before;

@@ -158,7 +158,7 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
  * Reverts begun effects, newest first. Leaves files that another program has changed or that cannot
  * be restored. The journal then records them.
  */
-async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
+async function takeBack(world: World, begun: readonly StartedEffect[]): Promise<void> {
   const moved = new Set<string>();
   for (const item of begun.toReversed()) {
     if (moved.has(item.effect.key) || isSomeoneElses(item)) continue;
@@ -176,7 +176,7 @@ async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
 }
 
 /** True if the file has neither the content before the change nor the content after it: another program wrote it. */
-function isSomeoneElses({ effect, current, state }: Begun): boolean {
+function isSomeoneElses({ effect, current, state }: StartedEffect): boolean {
   return state === 'done' && !sameContent(effect.after, current);
 }
 
@@ -191,7 +191,7 @@ async function run(world: World, delta: Delta): Promise<void> {
   }
 }
 
-function deltaBack({ effect, current }: Begun): Delta {
+function deltaBack({ effect, current }: StartedEffect): Delta {
   const { key, relative, before } = effect;
   return { key, relative, before: current, after: before };
 }
@@ -208,7 +208,7 @@ export interface RecoveredChange {
 }
 
 /** An effect that a dead process began. */
-export interface Begun {
+export interface StartedEffect {
   readonly effect: Effect;
   /** The current state of the path. */
   readonly current: State;
@@ -227,7 +227,7 @@ interface RecoveryOptions {
    * Restores the state before a change that was only begun, except where other programs changed it
    * since.
    */
-  readonly takeBack: (begun: readonly Begun[]) => Promise<void>;
+  readonly takeBack: (begun: readonly StartedEffect[]) => Promise<void>;
   readonly now: () => number;
 }
 
@@ -260,8 +260,11 @@ export async function recoverChange(
 }
 
 /** The effects that were begun, in order; undefined if the state of one cannot be read. */
-async function lookAt({ sideOf }: RecoveryOptions, effects: readonly Effect[]): Promise<Begun[] | undefined> {
-  const begun: Begun[] = [];
+async function lookAt(
+  { sideOf }: RecoveryOptions,
+  effects: readonly Effect[],
+): Promise<StartedEffect[] | undefined> {
+  const begun: StartedEffect[] = [];
   /**
    * The first effect that was not begun. Effects run in order, so a later effect counts as begun
    * only if its path has the planned content, or was emptied for the move that is `stopped`.
@@ -284,7 +287,7 @@ async function lookAt({ sideOf }: RecoveryOptions, effects: readonly Effect[]): 
   return begun;
 }
 
-function isOnlyBegun(announced: readonly Effect[], begun: readonly Begun[]): boolean {
+function isOnlyBegun(announced: readonly Effect[], begun: readonly StartedEffect[]): boolean {
   if (begun.length === 0) return false;
   return begun.length < meant(announced).length || begun.some(({ state }) => state === 'gap');
 }
@@ -332,7 +335,7 @@ function isMadeFolder({ before, after }: Effect): boolean {
  * The effect for the journal. If the result of another program's change was not known in advance,
  * the current state becomes the result.
  */
-function asItIs({ effect, current }: Begun): Effect {
+function asItIs({ effect, current }: StartedEffect): Effect {
   return isIdle(effect)
     ? { ...effect, after: current.kind === 'file' ? { ...current, kept: false } : current }
     : effect;

@@ -56,7 +56,7 @@ export interface DoneChange {
 }
 
 /** A planned delta, with its temporary file and what was applied for it. */
-interface Step {
+interface RunningDelta {
   readonly plan: ChangePlan;
   readonly delta: PlannedDelta;
   /** The delta itself, after the missing folders around it. */
@@ -73,7 +73,7 @@ interface DoneDelta {
 /** A change that is being applied: all of its deltas or none. */
 export class RunningChange {
   readonly #world: World;
-  readonly #steps: readonly Step[];
+  readonly #steps: readonly RunningDelta[];
   readonly #plans: readonly ChangePlan[];
   readonly #freeReserve: () => void;
   /** Everything that was applied, in order. */
@@ -87,7 +87,7 @@ export class RunningChange {
     this.#plans = plans;
     this.#freeReserve = freeReserve;
     this.#steps = plans.flatMap((plan) =>
-      plan.deltas.map((delta): Step => ({ plan, delta, applied: [], isDone: false })),
+      plan.deltas.map((delta): RunningDelta => ({ plan, delta, applied: [], isDone: false })),
     );
   }
 
@@ -127,7 +127,7 @@ export class RunningChange {
     }
   }
 
-  async #prepare(step: Step): Promise<void> {
+  async #prepare(step: RunningDelta): Promise<void> {
     const { before, after, movedFrom } = step.delta;
     if (before.kind === 'absent' && after.kind === 'directory' && movedFrom === undefined) {
       const isFree = await atDelta(this.#world, step.delta, ({ exists }) => !exists, false);
@@ -140,7 +140,7 @@ export class RunningChange {
   }
 
   /** Applies the delta of a step. Returns the refusal if its path is not as expected. */
-  async #run(step: Step): Promise<Refusal | undefined> {
+  async #run(step: RunningDelta): Promise<Refusal | undefined> {
     const { plan, delta, staged } = step;
     this.#world.locks.mustHold?.();
     this.#failed = delta;
@@ -156,10 +156,11 @@ export class RunningChange {
   }
 
   /** Makes the missing folders around the path that a delta fills. */
-  async #makeFoldersFor(step: Step): Promise<Conflict | undefined> {
+  async #makeFoldersFor(step: RunningDelta): Promise<Conflict | undefined> {
     const { delta } = step;
-    const around = (located: Located) => foldersAround({ ...delta, located });
-    for (const folder of await atDelta(this.#world, { ...delta, located: undefined }, around, [])) {
+    const around = (located: Located) =>
+      foldersAround({ ...delta, missing: located.exists ? undefined : located.missing });
+    for (const folder of await atDelta(this.#world, delta, around, [])) {
       const applied = await applyDelta(this.#world, folder);
       if (!applied.ok) return applied;
       this.#note(step, folder, applied);
@@ -167,7 +168,7 @@ export class RunningChange {
     return undefined;
   }
 
-  #note(step: Step, delta: PlannedDelta, applied: AppliedDelta): void {
+  #note(step: RunningDelta, delta: PlannedDelta, applied: AppliedDelta): void {
     step.applied.push({ delta, applied });
     this.#done.push({ delta, applied });
   }
@@ -298,7 +299,7 @@ async function isReverted(world: World, { delta, applied }: DoneDelta): Promise<
 
 /** The planned delta that takes a delta back. */
 function backOf({ workspace }: World, delta: PlannedDelta): PlannedDelta {
-  const { path: there, was, located } = delta;
+  const { path: there, was } = delta;
   const back = inverse(delta);
   const path = delta.movedFrom === undefined ? there : workspace.named(back.key, back.relative);
   return {
@@ -306,7 +307,6 @@ function backOf({ workspace }: World, delta: PlannedDelta): PlannedDelta {
     path,
     mode: 'asBefore',
     ...(was && { bytes: () => was.bytes }),
-    ...(located?.exists === true && { located }),
   };
 }
 
@@ -323,15 +323,11 @@ export function areTempsCleared(
 }
 
 function isClearAt(world: World, { absolute, key }: ResolvedPath): boolean {
-  const outcome = world.workspace.locate(absolute, 'undo', 'parents');
-  if (!outcome.ok) return isBelowNoFolder(world, key);
-  const { located } = outcome;
-  const { place } = located;
-  try {
+  const clear = (located: Located): boolean => {
     // Without its folder, nothing can be beside the path.
-    const isGone = place.path.key !== key || (!located.exists && located.missing.length > 1);
-    return isGone || clearTemps(world.disk, place) === 'clear';
-  } finally {
-    place.dir.close();
-  }
+    const isGone = located.place.path.key !== key || (!located.exists && located.missing.length > 1);
+    return isGone || clearTemps(world.disk, located.place) === 'clear';
+  };
+  const at = { path: absolute, action: 'undo', links: 'parents' } as const;
+  return world.workspace.atOnce(at, clear, () => isBelowNoFolder(world, key));
 }

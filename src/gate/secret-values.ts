@@ -6,6 +6,7 @@ import type { AnswerContent } from '../model/host-session.ts';
 import type { Place } from '../model/path.ts';
 import { decodeText } from '../text/decode.ts';
 import { isSecretPath, masked, withoutSecrets } from '../text/secrets.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { type SecretText, secretTexts } from './known-secrets.ts';
 import type { World } from './world.ts';
 
@@ -87,14 +88,11 @@ function maskOf(known: readonly SecretText[]): (text: string) => string {
 }
 
 async function secretsAt(world: World, path: string): Promise<readonly SecretText[]> {
-  const outcome = world.workspace.locate(path, 'read');
-  if (!outcome.ok) return [];
-  const { exists, place } = outcome.located;
-  try {
-    return exists ? await secretsOfFile(world, place) : [];
-  } finally {
-    place.dir.close();
-  }
+  return world.workspace.at<readonly SecretText[]>(
+    { path, action: 'read' },
+    ({ exists, place }) => (exists ? secretsOfFile(world, place) : []),
+    () => [],
+  );
 }
 
 async function secretsOfFile({ secretValues }: World, place: Place): Promise<readonly SecretText[]> {
@@ -106,11 +104,8 @@ async function secretsOfFile({ secretValues }: World, place: Place): Promise<rea
 }
 
 async function secretsIn(world: World, folder: string): Promise<readonly SecretText[]> {
-  const outcome = world.workspace.locate(folder, 'read');
-  if (!outcome.ok) return [];
-  const { located } = outcome;
-  const { place } = located;
-  try {
+  const search = async (located: Located): Promise<readonly SecretText[]> => {
+    const { place } = located;
     if (!located.exists || !located.stats.isDirectory()) return [];
     const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
     try {
@@ -118,11 +113,12 @@ async function secretsIn(world: World, folder: string): Promise<readonly SecretT
     } finally {
       dir.close();
     }
+  };
+  try {
+    return await world.workspace.at({ path: folder, action: 'read' }, search, () => []);
   } catch (error) {
     if (!UNLISTABLE.has(errnoOf(error))) throw error;
     return [];
-  } finally {
-    place.dir.close();
   }
 }
 

@@ -16,19 +16,16 @@ import { decodeText, hasNul, looksBinary, withoutMark } from '../text/decode.ts'
 import { countFileLines } from '../text/file-lines.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { trusted } from './look.ts';
 import type { World } from './world.ts';
 
 export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | HostRead;
 
-/**
- * `credited`: at least one line counts as seen. `current`: the shown text is still in the file.
- * `known`: what the session knows of the file after it.
- */
+/** `credited`: at least one line counts as seen. `current`: the file still has the shown text. */
 interface Shown {
   readonly credited: boolean;
   readonly current: boolean;
-  readonly known?: Sighting | undefined;
 }
 
 /** In larger files, no shown lines are searched for. */
@@ -49,10 +46,7 @@ export interface ShownScene {
  */
 export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcome<Shown>> {
   const { world, knowledge } = scene;
-  const outcome = world.workspace.locate(event.path, 'read');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  try {
+  const record = async (located: Located): Promise<Outcome<Shown>> => {
     if (!located.exists) return await shownText(scene, event);
     const { path } = located.place;
     const earlier = await knowledge.recall(path.key);
@@ -70,11 +64,10 @@ export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcom
       await knowledge.record([], { entries: [entryOf(scene, sighting, path)] });
       return { ok: true, credited: current, current };
     }
-    const known = await recordView(scene, sighting, path);
-    return { ok: true, credited: current, current, known };
-  } finally {
-    located.place.dir.close();
-  }
+    await recordView(scene, sighting, path);
+    return { ok: true, credited: current, current };
+  };
+  return world.workspace.at({ path: event.path, action: 'read' }, record, (refused) => refused);
 }
 
 function howOf(event: ReadEvent): 'read' | 'output' {
@@ -238,14 +231,9 @@ function within(range: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
 }
 
-/** Records which lines the session has seen, together with a journal entry. Returns what the session then knows. */
-export async function recordView(
-  scene: ShownScene,
-  sighting: Sighting,
-  path: FilePlace,
-): Promise<Sighting | undefined> {
-  const [known] = await scene.knowledge.show([sighting], { entries: [entryOf(scene, sighting, path)] });
-  return known;
+/** Records which lines the session has seen, together with a journal entry. */
+export async function recordView(scene: ShownScene, sighting: Sighting, path: FilePlace): Promise<void> {
+  await scene.knowledge.show([sighting], { entries: [entryOf(scene, sighting, path)] });
 }
 
 interface FilePlace {

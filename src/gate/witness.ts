@@ -13,6 +13,7 @@ import { countFileLines } from '../text/file-lines.ts';
 import { countLines } from '../text/lines.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
+import type { Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
 type ChangeEvent = Exclude<WitnessEvent, { kind: 'read' }>;
@@ -40,26 +41,20 @@ export function witness(world: World, knowledge: Knowledge, event: ChangeEvent):
   }
 }
 
-/** A snapshot of the file at a path, or undefined if it is not a readable file. */
-async function snapshotAt(
-  world: World,
-  path: string,
-): Promise<Outcome<{ key: string; snapshot: Snapshot | undefined }>> {
-  const outcome = world.workspace.locate(path, 'read');
-  if (!outcome.ok) return outcome;
-  const { place, exists } = outcome.located;
-  try {
-    const snapshot = exists
-      ? await readSnapshot(place, { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes })
-      : undefined;
-    return {
-      ok: true,
-      key: place.path.key,
-      snapshot: snapshot === undefined || 'problem' in snapshot ? undefined : snapshot,
-    };
-  } finally {
-    place.dir.close();
-  }
+interface WitnessedFile {
+  readonly key: string;
+  /** Undefined if there is no readable file. */
+  readonly snapshot: Snapshot | undefined;
+}
+
+function snapshotAt(world: World, path: string): Promise<Outcome<WitnessedFile>> {
+  const read = async ({ place, exists }: Located): Promise<Outcome<WitnessedFile>> => {
+    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes };
+    const snapshot = exists ? await readSnapshot(place, limits) : undefined;
+    const isRead = snapshot !== undefined && !('problem' in snapshot);
+    return { ok: true, key: place.path.key, snapshot: isRead ? snapshot : undefined };
+  };
+  return world.workspace.at({ path, action: 'read' }, read, (refused) => refused);
 }
 
 async function witnessWrite(
@@ -183,11 +178,8 @@ async function changedFiles(world: World, knowledge: Knowledge): Promise<readonl
  */
 async function changedFile(world: World, sighting: Sighting): Promise<ChangedFile | undefined> {
   const { key, fingerprint } = sighting;
-  const outcome = world.workspace.locate(key, 'status');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  const path = world.workspace.shown(located.place.path);
-  try {
+  const look = async (located: Located): Promise<ChangedFile | undefined> => {
+    const path = world.workspace.shown(located.place.path);
     if (!located.exists || !located.stats.isFile()) return { key, path, sha256: '' };
     if (sighting.stamp && !sighting.racy && sameStamp(sighting.stamp, stampOf(located.stats)))
       return undefined;
@@ -195,9 +187,8 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
     if ('problem' in snapshot) return { key, path, sha256: '' };
     if (fingerprint !== undefined && sameFingerprint(snapshot.fingerprint, fingerprint)) return undefined;
     return { key, path, sha256: snapshot.fingerprint.sha256 };
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path: key, action: 'status' }, look, () => undefined);
 }
 
 /**

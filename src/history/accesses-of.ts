@@ -140,8 +140,7 @@ function searchAccess(given: string | undefined, scene: Scene): readonly Access[
 }
 
 /**
- * One effect of a call that waits for its result. Plain JSON, because snapshots contain it. Holds
- * no contents.
+ * One effect of a call that waits for its result. Holds no contents, because many calls may wait.
  */
 export type Access = ReadAccess | WriteAccess | EditAccess | SearchAccess;
 

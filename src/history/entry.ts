@@ -2,8 +2,7 @@ import type { Access } from './accesses-of.ts';
 import type { HistorySighting, TranscriptView } from './history-sighting.ts';
 
 /**
- * Lines of a file that the model was shown (a view), and the view's position in the conversation,
- * as plain JSON.
+ * Lines of a file that the model was shown (a view), and the view's position in the conversation.
  */
 export interface SeenEntry {
   readonly view: TranscriptView;
@@ -35,7 +34,7 @@ export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
   return [...new Set(entries.flatMap(({ roots, callId }) => roots ?? callId))];
 }
 
-/** A call that waits for its result, as plain JSON. */
+/** A call that waits for its result. */
 export interface WaitingCall {
   readonly id: string;
   readonly accesses: readonly Access[];

@@ -6,15 +6,6 @@ import { bareView, type HistoryOptions, type TranscriptView } from './history-si
 import { isInside, locate } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
 
-/** The state of a `Fold` as plain JSON, so that it can be saved and resumed later. */
-export interface FoldState {
-  readonly waiting: readonly (readonly [string, WaitingCall])[];
-  readonly seen: readonly SeenEntry[];
-  readonly place: number;
-  readonly calls: number;
-  readonly reasons: Readonly<Record<string, number>>;
-}
-
 /**
  * Maximum number of calls waiting for results. Real conversations have a few; beyond the limit the oldest are dropped.
  */
@@ -179,24 +170,6 @@ export class Fold {
   /** All entries that are still part of the conversation, oldest first. */
   entries(): readonly SeenEntry[] {
     return this.#seen.values().filter(this.sees).map(this.#rooted);
-  }
-
-  state(): FoldState {
-    return {
-      waiting: [...this.#waiting],
-      seen: [...this.#seen.values()],
-      place: this.place,
-      calls: this.#calls,
-      reasons: { ...this.#reasons },
-    };
-  }
-
-  restore(state: FoldState): void {
-    for (const [id, call] of state.waiting) this.#waiting.set(id, call);
-    this.#seen.replace(state.seen);
-    Object.assign(this.#reasons, state.reasons);
-    this.place = state.place;
-    this.#calls = state.calls;
   }
 
   #retain(keep: (entry: SeenEntry) => boolean): void {

@@ -11,41 +11,13 @@ export function strongest(claims: readonly FormatClaim[]): FormatClaim {
   return claims.includes('maybe') ? 'maybe' : 'no';
 }
 
-/**
- * One form of transcripts. `State` is what the format must remember between two records. It holds
- * only values of JSON, maps and sets, so that a snapshot can keep it.
- */
-export interface Format<State = unknown> {
+/** One form of transcripts. */
+export interface Format {
   readonly name: FormatName;
   claim(record: JsonRecord): FormatClaim;
-  /** The state before the first record. */
-  start(): State;
   /**
-   * Passes the calls and results of a record to `fold`, and updates `state`. Never throws because of
-   * the content of a record.
+   * Returns a function that passes the calls and results of each record, in order, to `fold`. It
+   * never throws because of the content of a record.
    */
-  read(record: JsonRecord, fold: Fold, state: State): void;
-  /**
-   * True if the record at this position is still part of the conversation. Absent if conversations
-   * of this format have no branches.
-   */
-  holds?(place: number, state: State): boolean;
-}
-
-/** Reads the records of one transcript, in order, into a `Fold`. */
-export class Reader {
-  readonly state: unknown;
-  readonly #format: Format;
-  readonly #fold: Fold;
-
-  constructor(format: Format, fold: Fold, state: unknown = format.start()) {
-    this.#format = format;
-    this.#fold = fold;
-    this.state = state;
-    if (format.holds !== undefined) fold.sees = ({ place }) => format.holds?.(place, state) ?? true;
-  }
-
-  read(record: JsonRecord): void {
-    this.#format.read(record, this.#fold, this.state);
-  }
+  open(fold: Fold): (record: JsonRecord) => void;
 }

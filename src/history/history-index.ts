@@ -1,27 +1,12 @@
-import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped } from '../model/transcript.ts';
 import { viewOf } from '../text/lines.ts';
 import { LineScanner } from '../wire/lines.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
-import { Fold, type FoldState } from './fold.ts';
-import { Reader } from './format.ts';
+import { Fold } from './fold.ts';
 import { checkHistoryOptions, type HistoryIndexOptions, type HistorySighting } from './history-sighting.ts';
 import { locate } from './paths.ts';
-
-/**
- * The whole state of an index as plain JSON. A restored index continues at byte `offset` of the
- * transcript.
- */
-interface HistorySnapshot {
-  readonly version: 4;
-  readonly format: FormatName | null;
-  readonly offset: number;
-  readonly records: number;
-  readonly fold: FoldState;
-  readonly reader: unknown;
-}
 
 /**
  * After this many records without proof of a format, the transcript gets its most likely format.
@@ -40,9 +25,10 @@ export class HistoryIndex {
   readonly #fold: Fold;
   readonly #countsWrites: boolean;
   readonly #scanner: LineScanner;
-  #base = 0;
+  /** Bytes of lines that were incomplete at an `end`, so that they must be fed again. */
+  #again = 0;
   #format: FormatName | undefined;
-  #reader: Reader | undefined;
+  #read: ((record: JsonRecord) => void) | undefined;
   /** Records read before the format was known. */
   #undecided: JsonRecord[] = [];
   #records = 0;
@@ -62,36 +48,14 @@ export class HistoryIndex {
     if (options.format !== undefined) this.#open(options.format);
   }
 
-  /**
-   * Continues from a snapshot: feed the transcript from `offset` on. Throws CONFIG_INVALID for a snapshot of another
-   * version.
-   */
-  static restore(snapshot: HistorySnapshot, options: HistoryIndexOptions = {}): HistoryIndex {
-    if (snapshot.version !== 4)
-      throw new Fault(
-        'CONFIG_INVALID',
-        `the history snapshot has version ${String(snapshot.version)}, not 4: build the index again`,
-      );
-    const { format } = snapshot;
-    const index = new HistoryIndex(options);
-    index.#base = snapshot.offset;
-    index.#records = snapshot.records;
-    index.#fold.restore(snapshot.fold);
-    if (format !== null) index.#open(format, fromPlain(snapshot.reader));
-    return index;
-  }
-
   /** The transcript's format. Undefined until the first records have determined it. */
   get format(): FormatName | undefined {
     return this.#format;
   }
 
-  /**
-   * The byte up to which the index has read the transcript: the end of the last complete line.
-   * While the format is unknown, this is the byte at which the index began.
-   */
+  /** The byte up to which the index has read the transcript: the end of the last complete line. */
   get offset(): number {
-    return this.#base + (this.#reader === undefined ? 0 : this.#scanner.offset);
+    return this.#scanner.offset - this.#again;
   }
 
   /** Number of records read. */
@@ -124,7 +88,7 @@ export class HistoryIndex {
     const rest = this.#scanner.takeRest();
     if (rest !== undefined && isWhole(rest)) this.#line(rest, 0, rest.length);
     else if (rest !== undefined) {
-      this.#base -= rest.length;
+      this.#again += rest.length;
       this.#incomplete = true;
     }
     this.#decide();
@@ -154,22 +118,6 @@ export class HistoryIndex {
     return this.#fold.entries().map(sightingOf);
   }
 
-  /**
-   * Returns the state as plain JSON. While the format is unknown, this is the state of an empty
-   * index. In both cases, a restored index must be fed from `offset` on.
-   */
-  snapshot(): HistorySnapshot {
-    const decided = this.#reader !== undefined;
-    return {
-      version: 4,
-      format: this.#format ?? null,
-      offset: this.offset,
-      records: decided ? this.#records : 0,
-      fold: (decided ? this.#fold : new Fold({})).state(),
-      reader: toPlain(this.#reader?.state),
-    };
-  }
-
   #place(path: string): string | undefined {
     return locate(path, this.#fold.options.cwd, this.#fold.options);
   }
@@ -191,7 +139,7 @@ export class HistoryIndex {
   #add(record: unknown): void {
     this.#records += 1;
     if (!isRecord(record)) this.#fold.skip('not-an-object');
-    else if (this.#reader !== undefined) this.#reader.read(record);
+    else if (this.#read !== undefined) this.#read(record);
     else this.#tryToOpen(record);
   }
 
@@ -203,17 +151,18 @@ export class HistoryIndex {
   }
 
   #decide(): void {
-    if (this.#reader === undefined && this.#records + this.skipped.count > 0)
+    if (this.#read === undefined && this.#records + this.skipped.count > 0)
       this.#open(detectFormat(this.#undecided));
   }
 
-  #open(name: FormatName, state?: unknown): void {
+  #open(name: FormatName): void {
     const format = formatNamed(name);
     this.#format = format.name;
-    this.#reader = new Reader(format, this.#fold, state);
+    const read = format.open(this.#fold);
+    this.#read = read;
     const records = this.#undecided;
     this.#undecided = [];
-    for (const record of records) this.#reader.read(record);
+    for (const record of records) read(record);
   }
 }
 
@@ -225,21 +174,4 @@ function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');
   const value = parseJson(text);
   return text.trim() === '' || (value !== undefined && typeof value !== 'number');
-}
-
-/** A copy of a reader's state as plain JSON. Maps and sets become objects that name their kind. */
-function toPlain(state: unknown): unknown {
-  const text = JSON.stringify(state ?? null, (_key, value: unknown) => {
-    if (value instanceof Map) return { map: [...value] };
-    return value instanceof Set ? { set: [...value] } : value;
-  });
-  return JSON.parse(text);
-}
-
-/** The state that `toPlain` has converted. */
-function fromPlain(plain: unknown): unknown {
-  return JSON.parse(JSON.stringify(plain), (_key, value: unknown) => {
-    if (isRecord(value) && Array.isArray(value['map'])) return new Map(value['map']);
-    return isRecord(value) && Array.isArray(value['set']) ? new Set(value['set']) : value;
-  });
 }

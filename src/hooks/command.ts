@@ -8,6 +8,7 @@ import type { LayerExpectation } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
 import type { OutsidePaths } from '../model/session.ts';
 import { invalidArgument } from '../model/verdict.ts';
+import { renameWords } from '../report/command-words.ts';
 import type { HookEvent, HookReply } from './event.ts';
 import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import {
@@ -40,7 +41,7 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const place = { cwd: scene.cwd, at: (path: string) => shellPathOf(scene, path) };
   const changes = await scene.session.changesOf(line, place);
   const outside = await scene.session.outsideOf(line, { changes, place });
-  const coming = { line, cwd: scene.cwd, call: callId(event), arrivedMs: scene.arrivedMs, outside };
+  const coming = { line, cwd: scene.cwd, call: event.call, arrivedMs: scene.arrivedMs, outside };
   const denial = (await denialOf(scene, changes, coming)) ?? (await outsideDenial(scene, outside));
   if (denial !== undefined) return denial;
   // If the call is recorded as unjudged, this event arrived after the command had ended. If the
@@ -135,7 +136,9 @@ export async function afterCommand(
   await noteOutput(scene, line, outputOf(scene, event));
   await noteWritten(scene, line);
   const notices = settled?.ok === true ? await withoutOwnWrites(scene, line, settled.notices) : [];
-  return passing(noticeText(scene, event, { notices, path: '' }));
+  const isRename = event.kind === 'failed' && layerExpectation(scene, run, line) === 'expected';
+  const words = isRename ? renameWords(event.error) : [];
+  return passing(noticeText(scene, event, { notices, path: '' }), ...words);
 }
 
 /** Leaves out of a notice the changed files that the command line itself says it writes. */

@@ -94,17 +94,37 @@ export class HookDoor {
   }
 
   async #respondOnce(call: ArrivedEvent): Promise<HookReply> {
-    const workspace = this.#workspace(call.roots);
-    workspace.calls += 1;
+    const { workspace, release } = this.#use(call.roots);
     try {
       return await this.#respondIn(await workspace.usable, call);
     } catch (error) {
       if (isLost(error)) this.#remove(workspace);
       throw error;
     } finally {
+      await release();
+    }
+  }
+
+  /** Opens the workspace with this root. It stays open until `release` is called. */
+  async open(root: string): Promise<{ readonly sessions: Sessions; release(): Promise<void> }> {
+    const { workspace, release } = this.#use([root]);
+    const { sessions, leftOut } = await workspace.usable.catch(async (error) => {
+      await release();
+      throw error;
+    });
+    if (sessions !== undefined) return { sessions, release };
+    await release();
+    throw leftOut[0];
+  }
+
+  #use(roots: readonly string[]): { readonly workspace: OpenWorkspace; release(): Promise<void> } {
+    const workspace = this.#workspace(roots);
+    workspace.calls += 1;
+    const release = async (): Promise<void> => {
       workspace.calls -= 1;
       if (workspace.isRetired && workspace.calls === 0) await suspend(workspace);
-    }
+    };
+    return { workspace, release };
   }
 
   async #respondIn(

@@ -79,10 +79,11 @@ function forTheUser(command: string, reason: string): Refusal {
 }
 
 /**
- * Matches the names of Lookfirst's own files: the default state folder, the scripts, the database
- * and its key.
+ * Matches the names of Lookfirst's own files: the default state folder, the variable that names
+ * another one, the scripts, the database and its key.
  */
-const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b|lookfirst\.(?:db|key)\b/;
+const OWN_FILES =
+  /\.local\/state\/lookfirst|\$\{?LOOKFIRST_HOME\b|lookfirst-(?:hook|shell|opencode)\b|lookfirst\.(?:db|key)\b/;
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 
 /**

@@ -8,10 +8,11 @@ import { errorText } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import type { ConfigSources } from '../session/configured.ts';
 import { answerHook, type HookCall } from './answer-hook.ts';
-import type { HookAnswer, Host } from './event.ts';
+import { type HookAnswer, type Host, SILENT } from './event.ts';
 import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
+import type { RemoteShells } from './remote-shells.ts';
 import type { Asked, ResidentCall } from './resident/ask-resident.ts';
 
 interface HookProcess extends ConfigSources {
@@ -251,19 +252,30 @@ async function reside(around: HookProcess): Promise<number> {
   const home = stateFolder({ platform, env, homeFolder });
   const { HookDoor } = await import('./hook-door.ts');
   const door = new HookDoor(around, {});
+  const { RemoteShells } = await import('./remote-shells.ts');
+  const shells = new RemoteShells(around, (root) => door.open(root));
   const { runResident } = await import('./resident/resident.ts');
   await runResident({
     place: residentPlace(home, around.uid),
     program: around.self[1],
     idleMs: milliseconds(around.env['LOOKFIRST_RESIDENT_IDLE_MS']) ?? IDLE_MS,
     checkMs: milliseconds(around.env['LOOKFIRST_RESIDENT_CHECK_MS']) ?? CHECK_MS,
-    answer: (call) => answerResident(door, call),
+    answer: (call) => answerResident({ door, shells }, call),
+    isBusy: () => shells.isBusy(),
   });
   await door.close();
   return 0;
 }
 
-async function answerResident(door: HookDoor, received: ResidentCall): Promise<HookAnswer> {
+/** The answer to a call. Undefined if the caller must do without this process. */
+async function answerResident(
+  { door, shells }: { readonly door: HookDoor; readonly shells: RemoteShells },
+  received: ResidentCall,
+): Promise<HookAnswer | undefined> {
+  if (received.client === 'shell' || received.client === 'shell-end') {
+    const text = await (received.client === 'shell' ? shells.begin(received) : shells.end(received));
+    return text === undefined ? undefined : { ...SILENT, stdout: text };
+  }
   const name = HOST_NAMES.find((each) => each === received.client);
   if (name === undefined) return misused(`unknown client '${received.client}'`);
   const call = receivedCall(HOOK_HOSTS[name], received);

@@ -235,15 +235,14 @@ export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
 function refusalText(scene: Scene, refusal: Refusal): string {
   const { policy } = scene;
   const tools = tableOf(scene).words;
-  const words = { nowMs: Date.now(), tools, wording: policy.wording, shellReads: true } as const;
+  const words = { nowMs: Date.now(), tools, wording: policy.preset, shellReads: true } as const;
   const old = tools.arguments.oldText;
   const terms: Readonly<Record<string, string>> =
     old === undefined ? {} : { old_string: old, new_string: old.replace('old', 'new') };
   const [first = '', ...rest] = explain(inTermsOf(terms, refusal), words).split('\n');
-  const last = rest.at(-1);
-  return last?.startsWith('Next: ') === true
-    ? [`${first} ${last}`, ...rest.slice(0, -1)].join('\n')
-    : [first, ...rest].join('\n');
+  // A sentence on repeated refusals can follow the next step.
+  const at = rest.findLastIndex((line, index) => line.startsWith('Next: ') && index >= rest.length - 2);
+  return at < 0 ? [first, ...rest].join('\n') : [`${first} ${rest[at]}`, ...rest.toSpliced(at, 1)].join('\n');
 }
 
 /** The notices for a call as one text for the model; undefined if there is nothing new to say. */
@@ -252,7 +251,7 @@ export function noticeText(
   { call }: ToolCall,
   { notices, path }: { readonly notices: readonly Notice[]; readonly path: string },
 ): string | undefined {
-  const texts = turns.untold(session, call, noticeTexts(notices, path, policy));
+  const texts = turns.untold(session, call, noticeTexts(notices, path, { wording: policy.preset }));
   return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
 }
 

@@ -85,7 +85,9 @@ async function hasEnded(
   session: string,
 ): Promise<boolean> {
   const events = await store.entries({ session, kinds: ['turn', 'session'], sinceMs: atMs });
-  const newest = events.find(({ kind, endsTurn }) => kind === 'turn' || endsTurn === true);
+  const newest = events.find(
+    ({ kind, event }) => kind === 'turn' || event === 'turn-ended' || event === 'forgotten',
+  );
   return newest !== undefined && (newest.kind !== 'turn' || newest.turn !== turn);
 }
 

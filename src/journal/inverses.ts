@@ -1,7 +1,7 @@
 import { ABSENT, type Delta, inOrder, inverse } from '../model/delta.ts';
 import { type Effect, type Entry, sameContent } from '../model/entry.ts';
 import { isBelow, isWithin } from '../model/path.ts';
-import { effective, isUndo, movedTo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
+import { effective, isUndo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
 
 /** A delta that takes one of a change back, at the present paths. */
 export interface Inverse extends Delta {
@@ -103,9 +103,8 @@ function* deltasOf(entry: Entry): Generator<{ readonly delta: Delta; readonly ef
   const effects = effective(entry);
   const arrived = new Set<Effect>();
   for (const [index, effect] of effects.entries()) {
-    const { key, relative, before, after } = effect;
+    const { key, relative, before, after, movedTo: to } = effect;
     if (arrived.has(effect)) continue;
-    const to = movedTo(entry, effect);
     const next = effects[index + 1];
     // Search only the effects after the source: in a batch, an earlier effect may have the same key.
     const arrival = next?.key === to ? next : effects.find((each, at) => at > index && each.key === to);

@@ -79,14 +79,6 @@ describe('each kind of change has inverse deltas, newest first', () => {
     expect(inverses(history(effects), { kind: 'change', change: 'c1' })).toEqual(expected);
     expect(undone(history(effects), { kind: 'change', change: 'c1' })).toEqual({ changes: ['c1'] });
   });
-
-  it('a move without a recorded destination: the effect after the source is the destination', () => {
-    const effects = [effect('g', ABSENT, FOLDER), effect('d', FOLDER, ABSENT), effect('g/d', ABSENT, FOLDER)];
-    expect(inverses(history({ effects, action: 'move' }), { kind: 'last' })).toEqual([
-      'd: absent -> directory from g/d',
-      'g: directory -> absent',
-    ]);
-  });
 });
 
 describe('a target selects', () => {

@@ -31,7 +31,7 @@ export class UndoHistory {
    * The undo that reverted a change at a path (`key`). Undefined if there is none, or if that undo
    * was itself undone.
    */
-  undoerOf(entry: Entry, key: string): Entry | undefined {
+  undoerOf(entry: Pick<Entry, 'change' | 'seq'>, key: string): Entry | undefined {
     const undoers = entry.change === undefined ? [] : (this.#undoers.get(entry.change) ?? []);
     const covers = (undo: Entry): boolean => this.#covered.get(undo)?.has(key) ?? true;
     return undoers.find((undo) => undo.seq > entry.seq && covers(undo) && !this.undoerOf(undo, key));
@@ -57,18 +57,6 @@ export function isUndo(entry: Entry): boolean {
 }
 
 /**
- * The key to which an effect moved a file or folder; undefined if it moved nothing. If the effect
- * has no `movedTo`, the next effect of the entry is the destination.
- */
-export function movedTo(entry: Entry, effect: Effect): string | undefined {
-  if (effect.movedTo !== undefined) return effect.movedTo;
-  if (entry.action !== 'move' || effect.before.kind === 'absent' || effect.after.kind !== 'absent')
-    return undefined;
-  const effects = entry.effects ?? [];
-  return effects[effects.indexOf(effect) + 1]?.key;
-}
-
-/**
  * The effects of a change, without those at paths that it left in the same state as before. All
  * effects if the change moved a folder: an undo must then reverse each of them.
  */
@@ -77,7 +65,7 @@ export function effective(entry: Entry): readonly Effect[] {
   const first = new Map<string, State>();
   const idle = new Set<string>();
   for (const effect of effects) {
-    if (effect.before.kind === 'directory' && movedTo(entry, effect) !== undefined) return effects;
+    if (effect.before.kind === 'directory' && effect.movedTo !== undefined) return effects;
     const before = first.get(effect.key) ?? effect.before;
     first.set(effect.key, before);
     if (sameState(before, effect.after)) idle.add(effect.key);
@@ -120,7 +108,7 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
   const selected: Selected[] = [];
   for (const entry of history.changes.toReversed()) {
     if (!isWanted(entry, target)) continue;
-    const effects = ofKey(entry, history.standing(entry), target.key);
+    const effects = ofKey(history.standing(entry), target.key);
     if (effects.length === 0 || (target.kind === 'last' && isRemainder(history, entry, effects))) continue;
     selected.push({ entry, effects });
     if (target.kind !== 'all') break;
@@ -186,13 +174,13 @@ function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
  * The effects of a change on a path: on the path itself, on everything below it, and at the other
  * end of a move. A change of a single file is taken as a whole, including the folders it created.
  */
-function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefined): readonly Effect[] {
+function ofKey(standing: readonly Effect[], key: string | undefined): readonly Effect[] {
   if (key === undefined) return standing;
   if (!standing.some((effect) => effect.key === key)) return [];
   const isOwn = (each: string): boolean => isWithin(each, key);
   const own = new Set([key]);
   for (const effect of standing) {
-    const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
+    const ends = [effect.key, effect.movedTo ?? effect.key];
     if (ends.some(isOwn)) for (const end of ends) own.add(end);
   }
   const above = foldersAbove(own);
@@ -213,7 +201,7 @@ export function withoutPaths(
   return selection.flatMap(({ entry, effects }) => {
     const left = new Set(paths);
     for (const effect of entry.effects ?? []) {
-      const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
+      const ends = [effect.key, effect.movedTo ?? effect.key];
       if (ends.some((end) => paths.has(end))) for (const end of ends) left.add(end);
     }
     const rest = effects.filter(({ key }) => !left.has(key));

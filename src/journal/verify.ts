@@ -62,12 +62,12 @@ async function walk(store: Store, state: StoreState, options: VerifyOptions): Pr
     done += count;
     options.onProgress?.(done, total);
   };
-  const missed = missedEnd(parts, ends);
-  if (missed !== undefined) return missed;
   for (const part of parts) {
     const broken = await walkPart(store, part, { ends: ends.get(part.chain), step });
     if (broken !== undefined) return { ok: false, ...broken, ...(part.chain && { chain: part.chain }) };
   }
+  const missed = missedEnd(parts, ends);
+  if (missed !== undefined) return missed;
   const beyond = chains === undefined ? await entryBeyondEnd(store, head.seq) : undefined;
   if (beyond !== undefined) return { ok: false, seq: beyond, problem: 'altered' };
   options.onProgress?.(total, total);

@@ -18,7 +18,8 @@ export type OnlyCopy =
   | 'nested'
   | 'history'
   | 'outside'
-  | 'at-work';
+  | 'at-work'
+  | 'own-entries';
 
 const WORDS: Readonly<Record<OnlyCopy, string>> = {
   uncommitted: 'an uncommitted edit',
@@ -32,6 +33,7 @@ const WORDS: Readonly<Record<OnlyCopy, string>> = {
   history: 'has commits that would be gone for good',
   outside: 'outside the workspace',
   'at-work': 'not committed',
+  'own-entries': 'has the entries of Lookfirst',
 };
 
 /** Something that a line would destroy and that its session did not make. */
@@ -51,8 +53,8 @@ interface DestructionFacts {
 
 /**
  * Refuses a command line that would destroy things. `next` says for how long: what is another
- * session's present work, the history of a repository, or too large to be kept is refused for good,
- * everything else only once.
+ * session's present work, the history of a repository, our entries in a client's settings, or too
+ * large to be kept is refused for good, everything else only once.
  */
 export function judgeDestruction({
   things,
@@ -65,6 +67,9 @@ export function judgeDestruction({
   const history = things.filter(({ why }) => why === 'history');
   if (history.length > 0)
     return refusal(history, 'ask_human', 'it would destroy history that only this repository has');
+  const ownEntries = things.filter(({ why }) => why === 'own-entries');
+  if (ownEntries.length > 0)
+    return refusal(ownEntries, 'ask_human', "it would remove Lookfirst from a client's settings");
   const isOutside = things.every(({ why }) => why === 'outside');
   const all = isOutside
     ? `it would destroy ${things.length === 1 ? '1 file' : `${things.length} files`} outside the workspace`

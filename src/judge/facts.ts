@@ -19,6 +19,8 @@ export type Target =
       readonly exists: true;
       readonly kind: FileKind;
       readonly sizeBytes: number;
+      /** The size up to which this process can change the file, if that is not `LIMITS.maxEditBytes`. */
+      readonly limitBytes?: number | undefined;
       /** True if no user has a write bit (for example mode 0444). */
       readonly readOnly: boolean;
       readonly empty: boolean;

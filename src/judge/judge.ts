@@ -108,7 +108,8 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
   // A link can be deleted without a read: only the link is lost, and the journal stores its target.
   if (target.kind === 'link') return 'not-required';
   if (target.kind === 'directory' && facts.folder?.empty === true) return 'empty';
-  if (isEmptyAsKnown(facts) && policy.empty === 'exempt') return 'empty';
+  const mayBeUnread = policy.overwrite === 'whole' || policy.seen === 'optional';
+  if (mayBeUnread && isEmptyAsKnown(facts)) return 'empty';
   if (facts.expectedRevision !== undefined) return 'revision';
   if (policy.seen === 'optional' && target.kind === 'file' && !knowledgeOf(facts).known)
     return 'not-required';

@@ -1,7 +1,7 @@
 import { NOTHING } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import type { Mark, Seen, View } from '../model/view.ts';
+import { type Mark, NEVER_SEEN, type Seen, type View } from '../model/view.ts';
 import { isStub } from './facts.ts';
 import { joinViews, sameBytes, sawWhole } from './join-views.ts';
 
@@ -14,7 +14,7 @@ const MAX_SEEN_BEFORE = 8;
  * saw the file. The result may be a tombstone (deleted file) or a stub (forgotten sighting).
  */
 export function knownOf(
-  { views, marks }: Seen,
+  { views, marks }: Seen = NEVER_SEEN,
   moment: number = Number.POSITIVE_INFINITY,
 ): Sighting | undefined {
   const [newest] = views;
@@ -95,7 +95,7 @@ export function bytesSeenWhole(sighting: Sighting): readonly Fingerprint[] | und
 
 /** The newest view of these bytes that shows them whole and still counts. */
 export function wholeViewOf(
-  { views, marks }: Seen,
+  { views, marks }: Seen = NEVER_SEEN,
   isWanted: (sighting: Sighting) => boolean,
 ): Sighting | undefined {
   for (const view of views) {

@@ -190,20 +190,4 @@ describe.skipIf(openRangeLock('/dev/null') === undefined)('locks of the kernel',
     release?.();
     locks.close();
   });
-
-  it('exclude an earlier version, which locks single bytes of one file', async () => {
-    const { home } = scratch();
-    const locks = openLocks(home, undefined);
-    const earlier = openRangeLock(join(home, 'locks'));
-    const releases = [await locks.acquire(['/w/a'], 0), await locks.acquire(['/w/b'], 0)];
-    releases[0]?.();
-    expect(earlier?.tryAcquire(2 ** 48 - 1)).toBe(false);
-    releases[1]?.();
-    expect(earlier?.tryAcquire(2 ** 48 - 1)).toBe(true);
-    expect(await locks.acquire(['/w/a'], 30)).toBeUndefined();
-    earlier?.release(2 ** 48 - 1);
-    (await locks.acquire(['/w/a'], 0))?.();
-    expect(earlier?.tryAcquire(7), 'after all releases').toBe(true);
-    for (const each of [earlier, locks]) each?.close();
-  });
 });

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
-import { openOwnerLock, openSpreadLock, type ProcessLock } from './process-lock.ts';
+import { KeyedMutex, type LockMode } from '../model/waiting.ts';
+import { openOwnerLock, openProcessLock, type ProcessLock } from './process-lock.ts';
 
 interface LockOptions {
   /** Our state folder; processes with the same folder exclude each other. */
@@ -17,6 +17,8 @@ interface LockOptions {
 const FIRST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 25;
 const MAX_KNOWN = 10_000;
+/** Number of files with kernel locks: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. */
+const FILES = 8;
 
 /**
  * One writer per file. A change to a file also takes shared locks on the folders above it. A move
@@ -52,10 +54,14 @@ export class LocalLocks implements Locks {
   readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {
-    mkdirSync(options.home, { recursive: true, mode: 0o700 });
-    const spread = options.use === 'owner' ? undefined : openSpreadLock(options.home);
-    const folder = join(options.home, 'lock-files');
-    this.#processes = spread ?? openOwnerLock(folder, options.owner, options.isAlive);
+    const { home, owner, isAlive, use } = options;
+    const [ranges, folder] = [join(home, 'lock-ranges'), join(home, 'lock-files')];
+    mkdirSync(ranges, { recursive: true, mode: 0o700 });
+    const files = Array.from({ length: FILES }, (_, number) => join(ranges, String(number)));
+    this.#processes =
+      use === 'owner'
+        ? openOwnerLock(folder, owner, isAlive)
+        : openProcessLock({ files, folder, owner, isAlive });
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {

@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { LockMode } from '../model/awaitable.ts';
 import { isTaken, unlessMissing } from '../model/fault.ts';
+import type { LockMode } from '../model/waiting.ts';
 import { nativeExtensions } from './native-package.ts';
 
 /**
@@ -35,64 +35,24 @@ interface NativeLocks {
 const SHARED = { shared: true } as const;
 
 /**
- * Locks one byte of a file per slot. The kernel releases such locks however the process ends.
- * Undefined on systems other than Linux, or if the native helper has no build.
+ * Locks one byte per slot. The kernel releases such locks however the process ends. The slots are
+ * spread over the files: for every new lock, the kernel searches all locks on its file. All files
+ * are opened at the start: later the process may lack handles or rights. Undefined on systems other
+ * than Linux, or if the native helper has no build.
  */
-export function openRangeLock(file: string): ProcessLock | undefined {
+export function openRangeLock(...files: readonly string[]): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;
   if (native === undefined) return undefined;
-  const fd = openSync(file, 'a+', 0o600);
+  const lists = files.map((file) => openSync(file, 'a+', 0o600));
+  const listOf = (slot: number): number => lists[slot % lists.length] as number;
   return {
     tryAcquire: (slot, sharing = 'alone') =>
-      sharing === 'alone' ? native.tryLock(fd, slot, 1) : native.tryLock(fd, slot, 1, SHARED),
-    release: (slot) => native.unlock(fd, slot, 1),
-    close: () => closeSync(fd),
-  };
-}
-
-/**
- * Number of files over which the kernel locks are spread. For every new lock, the kernel searches
- * all locks on its file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All files are
- * opened at the start: later the process may lack handles or rights.
- */
-const LISTS = 8;
-/** Number of bytes that `openRangeLock` can lock in one file: one for each slot. */
-const WHOLE = 2 ** 48;
-
-/**
- * Like `openRangeLock`, spread over several files. Earlier versions of Lookfirst lock single bytes
- * of the file `locks`. To exclude them, this process holds a shared lock on that whole file while
- * it holds any slot.
- */
-export function openSpreadLock(home: string): ProcessLock | undefined {
-  const native = process.platform === 'linux' ? loadNative() : undefined;
-  if (native === undefined) return undefined;
-  const folder = join(home, 'lock-ranges');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const earlier = openSync(join(home, 'locks'), 'a+', 0o600);
-  const lists = Array.from({ length: LISTS }, (_, number) =>
-    openSync(join(folder, String(number)), 'a+', 0o600),
-  );
-  const listOf = (slot: number): number => lists[slot % LISTS] as number;
-  let held = 0;
-  const leave = (): void => native.unlock(earlier, 0, WHOLE);
-  return {
-    tryAcquire: (slot, sharing = 'alone') => {
-      if (held === 0 && !native.tryLock(earlier, 0, WHOLE, SHARED)) return false;
-      const list = listOf(slot);
-      const isHeld =
-        sharing === 'alone' ? native.tryLock(list, slot, 1) : native.tryLock(list, slot, 1, SHARED);
-      if (isHeld) held += 1;
-      else if (held === 0) leave();
-      return isHeld;
-    },
-    release: (slot) => {
-      native.unlock(listOf(slot), slot, 1);
-      held -= 1;
-      if (held === 0) leave();
-    },
+      sharing === 'alone'
+        ? native.tryLock(listOf(slot), slot, 1)
+        : native.tryLock(listOf(slot), slot, 1, SHARED),
+    release: (slot) => native.unlock(listOf(slot), slot, 1),
     close: () => {
-      for (const fd of [earlier, ...lists]) closeSync(fd);
+      for (const fd of lists) closeSync(fd);
     },
   };
 }
@@ -107,8 +67,8 @@ function loadNative(): NativeLocks | undefined {
 }
 
 interface ProcessLockOptions {
-  /** The file for kernel locks, used if they are available. */
-  readonly file: string;
+  /** The files for kernel locks, used if these are available. */
+  readonly files: readonly string[];
   /** The folder with one file per lock, used if kernel locks are not available. */
   readonly folder: string;
   readonly owner: string;
@@ -116,8 +76,8 @@ interface ProcessLockOptions {
 }
 
 /** Opens the best lock between processes that this machine supports. */
-export function openProcessLock({ file, folder, owner, isAlive }: ProcessLockOptions): ProcessLock {
-  return openRangeLock(file) ?? openOwnerLock(folder, owner, isAlive);
+export function openProcessLock({ files, folder, owner, isAlive }: ProcessLockOptions): ProcessLock {
+  return openRangeLock(...files) ?? openOwnerLock(folder, owner, isAlive);
 }
 
 /**

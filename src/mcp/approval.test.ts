@@ -1,68 +1,25 @@
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ClientCall } from '../model/call.ts';
-import type { ToolContext } from '../tools/tool-answer.ts';
-import type { ToolHost } from '../tools/tool-host.ts';
-import { HeldCalls, Questions } from './approval.ts';
+import { OpenQuestions, Questions } from './approval.ts';
 
-const QUESTION = { path: 'a.txt', action: 'edit' } as const;
+const QUESTION = { path: 'a.txt', action: 'edit', mark: 'one' } as const;
 
-/** A host whose only tool asks the user `questions` times. */
-function hostAsking(questions: number): ToolHost {
-  return {
-    info: { name: 'fixture', version: '1' },
-    instructions: '',
-    tools: () => [],
-    call: async (_name, _args, context) => {
-      // Wait first, because a real host reads files before it asks.
-      await setImmediate();
-      for (let asked = 0; asked < questions; asked += 1) await context.times.approve?.(QUESTION);
-      return { ok: true, shown: 'done', outcome: { ok: true } };
-    },
-  };
-}
+describe('a call that its user has approved', () => {
+  const call = { name: 'edit_file', arguments: {} };
+  const approval = { approval: { action: 'accept' } };
 
-function request(): { readonly context: ToolContext; readonly times: ClientCall; cancel(): void } {
-  const controller = new AbortController();
-  const times = new ClientCall();
-  const { signal } = controller;
-  const context = { signal, meta: {}, clientInfo: undefined, sessionHint: undefined, times, progress() {} };
-  return { context, times, cancel: () => controller.abort() };
-}
-
-describe('a call that may ask its user', () => {
-  const call = { name: 'edit_file', args: {}, inputResponses: undefined, requestState: undefined };
-
-  it('is not noted as answered before its answer is sent: it may be cancelled', async () => {
-    const { context, times } = request();
-    expect(await new HeldCalls().run(hostAsking(0), { ...call, context })).toMatchObject({ ok: true });
-    expect(times.answeredAt).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it.each(['answered', 'cancelled'])('that a later request continues is noted as %s', async (ending) => {
-    const held = new HeldCalls();
-    const [first, second] = [request(), request()];
-    const asked = await held.run(hostAsking(1), { ...call, context: first.context });
-    if (!('requestState' in asked)) throw new Error('nothing was asked');
-    const inputResponses = { approval: { action: 'accept' } };
-    const { requestState } = asked;
-    const round = held.run(hostAsking(1), { ...call, context: second.context, inputResponses, requestState });
-    if (ending === 'cancelled') second.cancel();
-    await round;
-    expect(Number.isFinite(first.times.answeredAt)).toBe(ending === 'answered');
-    expect(second.times.answeredAt).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it('that a later request continues is noted as answered after the input that has arrived was read', async () => {
-    const [first, second] = [request(), request()];
-    const answeredAt: (number | undefined)[] = [];
-    const held = new HeldCalls(async () => void answeredAt.push(first.times.answeredAt));
-    const asked = await held.run(hostAsking(1), { ...call, context: first.context });
-    if (!('requestState' in asked)) throw new Error('nothing was asked');
-    first.times.showsMore = true;
-    await held.run(hostAsking(1), { ...call, context: second.context, requestState: asked.requestState });
-    expect(answeredAt).toEqual([Number.POSITIVE_INFINITY]);
-    expect(Number.isFinite(first.times.answeredAt)).toBe(true);
+  it('is asked again about another change', async () => {
+    const questions = new OpenQuestions();
+    const first = questions.begin(call);
+    await expect(first.approve(QUESTION)).rejects.toThrow();
+    const { requestState } = first.question() ?? {};
+    const second = questions.begin({ ...call, inputResponses: approval, requestState });
+    expect(await second.approve(QUESTION)).toBe('approved');
+    expect(second.question()).toBeUndefined();
+    await expect(second.approve({ ...QUESTION, mark: 'two' })).rejects.toThrow();
+    const third = { ...call, inputResponses: approval, requestState: second.question()?.requestState };
+    const last = questions.begin(third);
+    expect(await last.approve(QUESTION)).toBe('approved');
+    expect(await last.approve({ ...QUESTION, mark: 'two' })).toBe('approved');
   });
 });
 

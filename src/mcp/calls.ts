@@ -3,7 +3,7 @@ import { isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
 import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
-import { askingCall, HeldCalls, type InputRequired, Questions } from './approval.ts';
+import { type InputRequired, OpenQuestions, Questions } from './approval.ts';
 import {
   type Era,
   formOf,
@@ -54,14 +54,11 @@ export class Calls {
   readonly #inputRead: (() => Promise<void>) | undefined;
   readonly #sessionHint: string | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
-  /**
-   * The arrival time of the messages that are being handled, as `performance.now()`. If undefined,
-   * calls take the current time.
-   */
-  arrivedAt: number | undefined;
+  /** The arrival time of the message that is being handled, as `performance.now()`. */
+  arrivedAt = 0;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   readonly #questions: Questions;
-  readonly #held: HeldCalls;
+  readonly #openQuestions = new OpenQuestions();
   #count = 0;
   #waiting: (() => void)[] = [];
 
@@ -72,7 +69,6 @@ export class Calls {
     this.#inputRead = io.inputRead;
     this.#sessionHint = io.sessionHint;
     this.#questions = new Questions(io.send);
-    this.#held = new HeldCalls(io.inputRead);
   }
 
   /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
@@ -82,20 +78,20 @@ export class Calls {
     const call = new RunningCall(request, caller, {
       tell: (parts) => this.#tell(request.id, parts),
       sessionHint: this.#sessionHint,
-      arrivedAt: this.arrivedAt ?? performance.now(),
-      questions: caller.canElicit && caller.era === 'legacy' ? this.#questions : undefined,
+      arrivedAt: this.arrivedAt,
     });
+    const round =
+      caller.canElicit && caller.era === 'modern' ? this.#openQuestions.begin(request.params) : undefined;
+    if (round !== undefined) call.times.approve = round.approve;
+    else if (caller.canElicit) call.times.approve = (question) => this.#questions.ask(question, call.signal);
     this.#running.set(request.id, call);
     this.#count += 1;
-    let done: ToolAnswer | InputRequired;
+    let result: ToolResult | InputRequired;
     try {
-      done = await (caller.canElicit && caller.era === 'modern'
-        ? this.#held.run(this.#host, askingCall(request.params, { name, args, context: call }))
-        : this.#host.call(name, args, call));
+      result = toolResult(await this.#host.call(name, args, call), formOf(tool));
     } catch (error) {
-      done = this.#failed(name, call, error);
+      result = round?.question() ?? toolResult(this.#failed(name, call, error), formOf(tool));
     }
-    const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
     // Before answering, read the input that has already arrived. The client sent it before it could
     // see this answer, so its calls must have an arrival time before that of the answer.
     if (call.times.showsMore === true) await this.#inputRead?.();
@@ -138,7 +134,6 @@ export class Calls {
 
   /** Cancels every call. */
   cancelAll(reason: string): void {
-    this.#held.close();
     for (const call of this.#running.values()) call.cancel(new Error(reason));
   }
 
@@ -177,11 +172,6 @@ interface CallOptions {
   readonly tell: (parts: Parts) => void;
   readonly sessionHint: string | undefined;
   readonly arrivedAt: number;
-  /**
-   * Sends questions for the user to a legacy client. Undefined if the client cannot show them, or
-   * if it is a modern client, which `HeldCalls` asks.
-   */
-  readonly questions: Questions | undefined;
 }
 
 /**
@@ -200,11 +190,7 @@ class RunningCall implements ToolContext {
   #reason: Error | undefined;
   #done = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    request: Request,
-    { era, clientInfo }: Caller,
-    { tell, arrivedAt, questions, sessionHint }: CallOptions,
-  ) {
+  constructor(request: Request, { era, clientInfo }: Caller, { tell, arrivedAt, sessionHint }: CallOptions) {
     this.request = request;
     this.meta = metaOf(request.params);
     this.era = era;
@@ -212,7 +198,6 @@ class RunningCall implements ToolContext {
     this.#tell = tell;
     this.sessionHint = sessionHint;
     this.times = new ClientCall(arrivedAt);
-    if (questions !== undefined) this.times.approve = (question) => questions.ask(question, this.signal);
   }
 
   get signal(): AbortSignal {

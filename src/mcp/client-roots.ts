@@ -3,6 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { CLIENT_CAPABILITIES_KEY, metaOf, type Parts, requestMessage } from './protocol.ts';
 
+/** Prefix of the ids of our own requests. */
+const OWN_ID = 'lookfirst-';
+/** The key of our question in an `input_required` result. */
+const ROOTS_INPUT = 'roots';
 /** A client that does not answer `roots/list` within this time counts as having no roots. */
 const ANSWER_MS = 5000;
 
@@ -15,9 +19,16 @@ interface ClientRootsOptions {
   readonly log: (line: string) => void;
 }
 
-/** The folders that a client wants served, for a server that was started without roots. */
+/**
+ * The folders that a client wants served, for a server that was started without roots. A legacy
+ * client gets a request for them. A modern client (revision 2026-07-28) gets the question in the
+ * result of its first call.
+ */
 export class ClientRoots {
   readonly #options: ClientRootsOptions;
+  #send: (parts: Parts) => boolean = () => false;
+  #capable = false;
+  #requests = 0;
   #roots: readonly string[] | undefined;
   #waiting: ((roots: readonly string[]) => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -28,9 +39,44 @@ export class ClientRoots {
     this.#options = options;
   }
 
-  /** True after the client has answered, or after a call of `none`. */
-  get isKnown(): boolean {
-    return this.#roots !== undefined;
+  /** Sends requests to the client from now on. */
+  connect(send: (parts: Parts) => boolean): void {
+    this.#send = send;
+  }
+
+  /** Stores whether a legacy client declared that it has roots. */
+  initialize(capabilities: unknown): void {
+    this.#capable = hasRoots(capabilities);
+  }
+
+  notified(method: string): void {
+    if (method === 'notifications/initialized' || method === 'notifications/roots/list_changed') this.#ask();
+  }
+
+  /** Asks a legacy client for its roots on its first tool call, if it never sent `initialized`. */
+  legacyCall(): void {
+    if (this.#roots === undefined && this.#requests === 0) this.#ask();
+  }
+
+  /** Handles the answer to a request of ours; only the answer to the newest request counts. */
+  answered(id: unknown, result: unknown): void {
+    if (id !== `${OWN_ID}${this.#requests}`) return;
+    if (result === undefined) this.none();
+    else this.#take(result);
+  }
+
+  /**
+   * Accepts the roots that a modern call carries. If the client has roots but has not named them
+   * yet, returns the question that it must answer before the call can run.
+   */
+  modernCall(params: JsonRecord): JsonRecord | undefined {
+    if (this.#roots !== undefined) return undefined;
+    const { inputResponses } = params;
+    if (isRecord(inputResponses) && ROOTS_INPUT in inputResponses) this.#take(inputResponses[ROOTS_INPUT]);
+    else if (hasRoots(metaOf(params)[CLIENT_CAPABILITIES_KEY]))
+      return { [ROOTS_INPUT]: { method: 'roots/list' } };
+    else this.none();
+    return undefined;
   }
 
   /** Resolves to the roots when they are known. */
@@ -46,18 +92,6 @@ export class ClientRoots {
     return this.#pending;
   }
 
-  /** Starts the timeout after a request for the roots was sent. */
-  asked(): void {
-    this.#pending ??= new Promise((resolve) => {
-      this.#answered = resolve;
-    });
-    this.#timer ??= setTimeout(() => {
-      const served = this.isKnown ? 'serving the same folders as before' : 'serving the current folder';
-      this.#options.log(`the client did not say which folders to serve; ${served}`);
-      this.none();
-    }, ANSWER_MS);
-  }
-
   /**
    * Stops waiting for the client's roots. Uses the roots that the client named earlier, or else
    * those in `fallback`.
@@ -66,11 +100,28 @@ export class ClientRoots {
     this.#settle(this.#roots ?? this.#options.fallback);
   }
 
+  #ask(): void {
+    if (!this.#capable) {
+      this.none();
+      return;
+    }
+    this.#requests += 1;
+    this.#send(requestMessage(`${OWN_ID}${this.#requests}`, 'roots/list'));
+    this.#pending ??= new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+    this.#timer ??= setTimeout(() => {
+      const served = this.#roots === undefined ? 'the current folder' : 'the same folders as before';
+      this.#options.log(`the client did not say which folders to serve; serving ${served}`);
+      this.none();
+    }, ANSWER_MS);
+  }
+
   /**
    * Accepts the result of `roots/list`. An empty list counts as no roots. If none of the listed
    * roots is a local folder, the earlier roots stay.
    */
-  take(result: unknown): void {
+  #take(result: unknown): void {
     const listed = isRecord(result) && Array.isArray(result['roots']) ? result['roots'] : [];
     const folders = listed.filter(isRecord).flatMap((root) => this.#folderOf(root));
     if (listed.length > 0 && folders.length === 0) this.none();
@@ -101,73 +152,6 @@ export class ClientRoots {
     if (before !== undefined && before.join('\n') !== roots.join('\n')) this.#options.changed();
     this.#pending = undefined;
     this.#answered();
-  }
-}
-
-/** Prefix of the ids of our own requests. */
-const OWN_ID = 'lookfirst-';
-/** The key of our question in an `input_required` result. */
-const ROOTS_INPUT = 'roots';
-
-/**
- * Asks the client of one connection for its roots. A legacy client gets a request. A modern client
- * (revision 2026-07-28) gets the question in the result of its first call.
- */
-export class RootsDialogue {
-  readonly #roots: ClientRoots;
-  readonly #send: (parts: Parts) => boolean;
-  #capable = false;
-  #requests = 0;
-
-  constructor(roots: ClientRoots, send: (parts: Parts) => boolean) {
-    this.#roots = roots;
-    this.#send = send;
-  }
-
-  /** Stores whether a legacy client declared that it has roots. */
-  initialize(capabilities: unknown): void {
-    this.#capable = hasRoots(capabilities);
-  }
-
-  notified(method: string): void {
-    if (method === 'notifications/initialized' || method === 'notifications/roots/list_changed') this.#ask();
-  }
-
-  /** Asks a legacy client for its roots on its first tool call, if it never sent `initialized`. */
-  legacyCall(): void {
-    if (!this.#roots.isKnown && this.#requests === 0) this.#ask();
-  }
-
-  /** Handles the answer to a request of ours; only the answer to the newest request counts. */
-  answered(id: unknown, result: unknown): void {
-    if (id !== `${OWN_ID}${this.#requests}`) return;
-    if (result === undefined) this.#roots.none();
-    else this.#roots.take(result);
-  }
-
-  /**
-   * Accepts the roots that a modern call carries. If the client has roots but has not named them
-   * yet, returns the question that it must answer before the call can run.
-   */
-  modernCall(params: JsonRecord): JsonRecord | undefined {
-    if (this.#roots.isKnown) return undefined;
-    const { inputResponses } = params;
-    if (isRecord(inputResponses) && ROOTS_INPUT in inputResponses)
-      this.#roots.take(inputResponses[ROOTS_INPUT]);
-    else if (hasRoots(metaOf(params)[CLIENT_CAPABILITIES_KEY]))
-      return { [ROOTS_INPUT]: { method: 'roots/list' } };
-    else this.#roots.none();
-    return undefined;
-  }
-
-  #ask(): void {
-    if (!this.#capable) {
-      this.#roots.none();
-      return;
-    }
-    this.#requests += 1;
-    this.#send(requestMessage(`${OWN_ID}${this.#requests}`, 'roots/list'));
-    this.#roots.asked();
   }
 }
 

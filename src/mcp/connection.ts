@@ -1,4 +1,3 @@
-import type { Awaitable } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
@@ -6,7 +5,7 @@ import type { ToolHost } from '../tools/tool-host.ts';
 import { INTERNAL_ERROR } from '../wire/rpc.ts';
 
 import { type CallAnswer, type Caller, Calls, type CallsOptions } from './calls.ts';
-import { type ClientRoots, RootsDialogue } from './client-roots.ts';
+import type { ClientRoots } from './client-roots.ts';
 import {
   BATCH_VERSION,
   CAPABILITIES,
@@ -77,12 +76,13 @@ export class ClientConnection {
   #clientInfo: Implementation | undefined;
   #canElicit = false;
   readonly #subscriptions = new Set<RequestId>();
-  readonly #roots: RootsDialogue | undefined;
+  readonly #roots: ClientRoots | undefined;
 
   /** `log` gets internal errors, for the user. */
   constructor(io: ClientConnectionOptions) {
     this.#host = io.host;
-    this.#roots = io.roots && new RootsDialogue(io.roots, io.send);
+    this.#roots = io.roots;
+    io.roots?.connect(io.send);
     this.#send = io.send;
     this.#log = io.log;
     this.#sessionHint = io.sessionHint;
@@ -90,18 +90,11 @@ export class ClientConnection {
   }
 
   /**
-   * Records the arrival time of input. The client wrote this input before it could see any later
-   * answer.
-   */
-  arrived(at: number = performance.now()): void {
-    this.#calls.arrivedAt = at;
-  }
-
-  /**
    * Handles one line of input and answers through `send`, now or later. Never throws, whatever the
-   * line contains.
+   * line contains. The client wrote the line before it could see any answer sent after `arrivedAt`.
    */
-  receive(line: Buffer): void {
+  receive(line: Buffer, arrivedAt: number = performance.now()): void {
+    this.#calls.arrivedAt = arrivedAt;
     const read = readLine(line);
     const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
     done.catch((error: unknown) => this.#log(`a message could not be handled: ${String(error)}`));
@@ -214,7 +207,7 @@ export class ClientConnection {
     return { era: 'legacy', clientInfo: undefined, canElicit: false };
   }
 
-  #legacy(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
+  async #legacy(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
     switch (request.method) {
       case 'tools/call':
         this.#roots?.legacyCall();
@@ -247,7 +240,7 @@ export class ClientConnection {
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
 
-  #modern(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
+  async #modern(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
     const { id, method, params } = request;
     switch (method) {
       case 'tools/call':

@@ -6,9 +6,8 @@ import { ClientEndpoint } from '../wire/front/client-endpoint.ts';
 import type { Link, ToClient } from '../wire/front/link.ts';
 import { type Front, serveFront } from '../wire/front/serve-front.ts';
 import type { SessionLimits } from '../wire/front/session-clients.ts';
-import { JsonText } from '../wire/lines.ts';
 import { ClientConnection } from './connection.ts';
-import { type Parts, writeParts } from './protocol.ts';
+import { messageBytes, type Parts } from './protocol.ts';
 import { inputRead } from './stdio-loop.ts';
 
 const MAX_BODY_BYTES = 64 << 20;
@@ -62,17 +61,14 @@ function hostLink(options: {
   readonly session: string | undefined;
 }): Link {
   const { host, log, toClient, session } = options;
-  const send = (parts: Parts): boolean => toClient(bytesOf(parts));
+  const send = (parts: Parts): boolean => toClient(messageBytes(parts));
   const connection = new ClientConnection({ host, log, send, inputRead, sessionHint: session });
   let end = (): void => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
   return {
-    send: (line, arrivedAt) => {
-      connection.arrived(arrivedAt);
-      connection.receive(line);
-    },
+    send: (line, arrivedAt) => connection.receive(line, arrivedAt),
     ended: () => ended,
     close: async () => {
       connection.cancelAll('the session was closed');
@@ -81,14 +77,4 @@ function hostLink(options: {
       end();
     },
   };
-}
-
-function bytesOf(parts: Parts): Buffer {
-  const text = new JsonText(parts.reduce((sum, part) => sum + sizeOf(part), 0));
-  writeParts(parts, text);
-  return text.finish();
-}
-
-function sizeOf(part: Parts[number]): number {
-  return typeof part === 'string' ? part.length : part.expectedBytes;
 }

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { ToolAnswer } from '../tools/tool-answer.ts';
-import type { Escaped, JsonText } from '../wire/lines.ts';
+import { type Escaped, JsonText } from '../wire/lines.ts';
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
@@ -155,12 +155,15 @@ function invalid(id: RequestId | null, error: RpcError): Message {
  */
 export type Parts = readonly (string | Escaped)[];
 
-/** Writes a message, without a newline. */
-export function writeParts(parts: Parts, out: JsonText): void {
+/** A message as bytes, without a newline. */
+export function messageBytes(parts: Parts): Buffer {
+  const sizes = parts.map((part) => (typeof part === 'string' ? part.length : part.expectedBytes));
+  const out = new JsonText(sizes.reduce((sum, size) => sum + size, 0));
   for (const part of parts) {
     if (typeof part === 'string') out.json(part);
-    else part.writeTo(out.expect(part.expectedBytes));
+    else part.writeTo(out);
   }
+  return out.finish();
 }
 
 export function resultMessage(id: RequestId, result: JsonRecord): Parts {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { ClientCall } from '../model/call.ts';
 import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
-import { Output, runStdioLoop } from './stdio-loop.ts';
+import { runStdioLoop } from './stdio-loop.ts';
 
 const MEGABYTE = 'm'.repeat(1 << 20);
 const host: ToolHost = {
@@ -127,97 +127,5 @@ describe('serveStdio', () => {
     const packages = visit(fileURLToPath(new URL('./stdio-loop.ts', import.meta.url)));
     expect(seen.size).toBeGreaterThan(8);
     expect(packages.filter((name) => !name.startsWith('node:'))).toEqual([]);
-  });
-});
-
-/** A stream that accepts one write at a time and holds it until `next` is called. */
-function slowStream(): { stream: Writable; written: string[]; next: () => void } {
-  const written: string[] = [];
-  const callbacks: (() => void)[] = [];
-  const stream = new Writable({
-    highWaterMark: 4,
-    write(chunk: Buffer, _encoding, callback) {
-      written.push(chunk.toString());
-      callbacks.push(callback);
-    },
-  });
-  return { stream, written, next: () => callbacks.shift()?.() };
-}
-
-describe('Output', () => {
-  it('sends the messages of one turn in one write, each with a newline', async () => {
-    const { stream, written, next } = slowStream();
-    const output = new Output(stream);
-    output.send(['{"a":1}']);
-    output.send(['{"b":', '2}']);
-    expect(written).toEqual([]);
-    await Promise.resolve();
-    await new Promise(setImmediate);
-    expect(written).toEqual(['{"a":1}\n{"b":2}\n']);
-    next();
-  });
-
-  it('sends bytes between strings unchanged', async () => {
-    const stream = new PassThrough();
-    const output = new Output(stream);
-    output.send(['{"a":"', { expectedBytes: 0, writeTo: (out) => void out.text('é\n') }, '"}']);
-    await output.flush();
-    expect(stream.read().toString()).toBe('{"a":"é\\n"}\n');
-  });
-
-  it('drops a message that could not be written completely', async () => {
-    const stream = new PassThrough();
-    const output = new Output(stream);
-    const writeTo = (): void => {
-      throw new RangeError('too large');
-    };
-    output.send(['{"a":1}']);
-    expect(() => output.send(['{"b":"', { expectedBytes: 0, writeTo }, '"}'])).toThrow('too large');
-    output.send(['{"c":3}']);
-    await output.flush();
-    expect(stream.read().toString()).toBe('{"a":1}\n{"c":3}\n');
-  });
-
-  it('does not write into a buffer that the stream still holds', async () => {
-    const { stream, written, next } = slowStream();
-    const output = new Output(stream);
-    for (const text of ['first', 'second', 'third']) {
-      output.send([text]);
-      await new Promise(setImmediate);
-    }
-    for (let n = 0; n < 3; n += 1) {
-      next();
-      await new Promise(setImmediate);
-    }
-    expect(written).toEqual(['first\n', 'second\n', 'third\n']);
-    output.send(['fourth']);
-    await new Promise(setImmediate);
-    expect(written.at(-1)).toBe('fourth\n');
-  });
-
-  it('flush waits for the reader', async () => {
-    const { stream, next } = slowStream();
-    const output = new Output(stream);
-    output.send(['abc']);
-    let flushed = false;
-    const flush = output.flush().then(() => {
-      flushed = true;
-    });
-    await new Promise(setImmediate);
-    expect(flushed).toBe(false);
-    expect(output.waitingBytes).toBe(4);
-    next();
-    await flush;
-    expect(output.waitingBytes).toBe(0);
-  });
-
-  it('flush returns if nothing waits, and if the stream is broken', async () => {
-    const stream = new PassThrough();
-    const output = new Output(stream);
-    await output.flush();
-    stream.destroy();
-    await once(stream, 'close');
-    output.send(['late']);
-    await output.flush();
   });
 });

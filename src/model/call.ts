@@ -7,6 +7,8 @@ export interface ApprovalRequest {
   /** The new path of a moved file or folder, if it needs approval too. */
   readonly to?: string;
   readonly action: Action;
+  /** Identifies the path together with the exact content it will have. */
+  readonly mark: string;
   /** Diff of a text change, cut to a maximum length. */
   readonly diff?: string;
 }

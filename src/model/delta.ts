@@ -14,10 +14,8 @@ export interface Delta {
   readonly relative: string;
   readonly before: State;
   readonly after: State;
-  readonly movedFrom?: MovedFrom | undefined;
+  readonly movedFrom?: Pick<Delta, 'key' | 'relative'> | undefined;
 }
-
-type MovedFrom = Pick<Delta, 'key' | 'relative'>;
 
 /** The delta that takes a delta back. */
 export function inverse({ key, relative, before, after, movedFrom }: Delta): Delta {

@@ -1,4 +1,4 @@
-import type { LineRange } from './coverage.ts';
+import type { Coverage, LineRange } from './coverage.ts';
 import { type Fingerprint, sameFingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
 import type { ShownAs } from './sighting.ts';
@@ -168,10 +168,8 @@ export interface NewEntry extends Partial<TurnMark> {
    * machines do not share.
    */
   readonly machine?: string;
-  /** On an entry of kind `session`: another process, or a user's next command, continues the session. */
-  readonly continues?: true;
-  /** On an entry of kind `session`: the session's turn has ended, and with it its claims. */
-  readonly endsTurn?: true;
+  /** On an entry of kind `session`. */
+  readonly event?: SessionEvent;
   /** On the entry that opens a session: the program that the session belongs to. */
   readonly client?: string;
   /**
@@ -180,6 +178,21 @@ export interface NewEntry extends Partial<TurnMark> {
    */
   readonly recovered?: boolean;
 }
+
+/**
+ * What happened to a session. `continued`: another process, or a user's next command, continues it.
+ * `turn-ended` and `forgotten` also end its claims. `imported`: files of a transcript count as seen.
+ */
+export type SessionEvent =
+  | 'opened'
+  | 'continued'
+  | 'resumed'
+  | 'imported'
+  | 'compacted'
+  | 'rewound'
+  | 'turn-ended'
+  | 'forgotten'
+  | 'expired';
 
 /** The operator's permission to change a path that the session has not read. */
 export interface Grant {
@@ -367,6 +380,8 @@ export interface TreeSnapshot {
 export interface HostWrite {
   readonly key: string;
   readonly text: 'whole' | 'parts' | 'unknown' | 'command';
+  /** The lines of the announced bytes that the session knows, its own new ones among them. */
+  readonly known?: Coverage | undefined;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Awaitable } from './awaitable.ts';
 import { defined } from './record.ts';
 
 /** Codes of Lookfirst's own failures. Append-only; pinned by a test. */
@@ -83,16 +82,12 @@ export function unlessErrno<T>(work: () => T): T | undefined {
 }
 
 /** The result of `work`, or of `otherwise` if the store fails. Other errors are thrown. */
-export function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
-  const recover = (error: unknown): T => {
+export async function unlessStoreFails<T, U>(work: () => Promise<T>, otherwise: () => U): Promise<T | U> {
+  try {
+    return await work();
+  } catch (error) {
     if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
     throw error;
-  };
-  try {
-    const done = work();
-    return done instanceof Promise ? done.catch(recover) : done;
-  } catch (error) {
-    return recover(error);
   }
 }
 

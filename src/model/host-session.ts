@@ -51,7 +51,7 @@ export interface HostSession {
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | HostRead,
     times?: ClientCall,
-  ): Promise<Outcome<{ readonly notices: readonly Notice[]; readonly receipt?: ReadReceipt | undefined }>>;
+  ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /** True if `mask` may change texts. */
   readonly masks: boolean;
   /** Masks secrets in the texts of another server's answer, as the policy says. */
@@ -62,7 +62,7 @@ export interface HostSession {
    */
   compacted(): Promise<void>;
   beginTurn(mark: TurnMark): Promise<void>;
-  /** Present if the session lasts for one call only; called when that call is over. */
+  /** Called when the call for which the session was chosen is over. */
   readonly ended?: (() => void) | undefined;
   /** Writes one sentence into the journal. */
   note(text: string): Promise<void>;
@@ -80,12 +80,6 @@ export type HostRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
   /** True if the tool is unknown: its text may or may not be the file's content. */
   readonly guessed?: true;
 };
-
-/** What the session knows of a file after a read of it. `revision`: only if it has now seen the whole file. */
-export interface ReadReceipt {
-  readonly totalLines?: number;
-  readonly revision?: string;
-}
 
 /**
  * The result of a tool that shows only metadata or matches (a search, a file size). Nothing in it

@@ -10,7 +10,6 @@ export type LimitName =
   | 'maxDiffLines'
   | 'lockTimeoutMs'
   | 'sessionIdleMs'
-  | 'readRetentionMs'
   | 'maxProcesses'
   | 'commandMemoryBytes'
   | 'commandTimeoutMs';
@@ -33,8 +32,6 @@ export const LIMITS: Readonly<Record<LimitName, number>> = {
   lockTimeoutMs: 5000,
   /** Time after which an idle unnamed session is forgotten. */
   sessionIdleMs: 7 * DAY_MS,
-  /** In a fleet store: how long reads are kept. */
-  readRetentionMs: 7 * DAY_MS,
   /** Processes that a confined command may have at once. */
   maxProcesses: 512,
   /** Memory that each process of a confined command may use. */

@@ -3,10 +3,8 @@
  * fields and never check which preset they belong to.
  */
 export interface Policy {
-  /** The preset that this policy is based on. */
+  /** The preset that this policy is based on. Refusals take their wording from it. */
   readonly preset: PresetName;
-  /** The preset from which refusals take their wording. */
-  readonly wording: PresetName;
   /**
    * `required`: a session may change a file only after it has seen it. `optional`: it may also
    * change unseen files.
@@ -14,7 +12,7 @@ export interface Policy {
   readonly seen: 'required' | 'optional';
   /**
    * The read that an overwrite needs: of every line (`whole`), or of any part of the file (`any`).
-   * With `any`, diffs, search hits and command output do not count for any change.
+   * With `any`, diffs, search hits and command output do not count for any change, and empty files must be read, too.
    */
   readonly overwrite: 'whole' | 'any';
   /** Edits of lines that the session was not shown. `file`: allowed with a notice; `lines`: refused. */
@@ -27,31 +25,17 @@ export interface Policy {
    */
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
   /**
-   * When a file counts as changed. `bytes`: if its bytes differ. `mtime` (preset `file-time`): also
-   * if its modification time differs.
+   * When a file counts as changed. `bytes`: if its bytes differ; the diff in a STALE refusal then counts as a read.
+   * `mtime` (preset `file-time`): also if its modification time differs; then only a new read of the file counts.
    */
   readonly freshness: 'bytes' | 'mtime';
-  /**
-   * The way out of a STALE refusal. `diff`: the diff in the refusal counts as a read. `reread`
-   * (preset `file-time`): only a new read of the file counts.
-   */
-  readonly cure: 'diff' | 'reread';
   /** Appends to an unseen file. `free`: allowed with a notice. `gated`: judged like an insert. */
   readonly append: 'free' | 'gated';
   /**
-   * Changes of an unread empty file. `exempt`: allowed, because nothing can be lost; `gated`: only after reading
-   * it.
-   */
-  readonly empty: 'exempt' | 'gated';
-  /**
    * The matching of an edit's text: exact (except line endings), or tolerant of small mistakes that are safe to ignore.
+   * A write of a whole file that replaces one with a BOM, UTF-16 or CRLF keeps that form, unless the matching is exact.
    */
   readonly matching: 'exact' | 'safe';
-  /**
-   * When a write of a whole file replaces a file with a BOM, UTF-16 or CRLF: keep that form, or
-   * write exactly the given text.
-   */
-  readonly form: 'keep' | 'exact';
   /** Values in secret files and known tokens: show them masked, refuse such files, or show everything. */
   readonly secrets: 'mask' | 'refuse' | 'show';
   /**

@@ -74,6 +74,8 @@ export type Notice =
       readonly names: readonly string[];
       readonly cut: number;
     }
+  /** A command removed these files, of which a stash still has copies. `cut`: number of paths that are not listed. */
+  | { readonly kind: 'in-stash'; readonly paths: readonly string[]; readonly cut: number }
   /** Another session's command removed this session's uncommitted work at `paths`. */
   | {
       readonly kind: 'work-destroyed';

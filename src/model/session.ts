@@ -183,13 +183,13 @@ export interface AnnounceOptions extends CallOptions {
   readonly tell?: 'now' | 'settled' | undefined;
 }
 
-/** Options for a shell command that the host itself runs. */
 /**
  * The harm that a shell line may do. `nothing`: it only reads. `git`: besides files, also objects of
  * git, because it prunes them or names `.git`.
  */
 export type Harm = 'nothing' | 'files' | 'git';
 
+/** Options for a shell command that the host itself runs. */
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
   /** What the command may destroy, if the caller has parsed its line. */
   readonly harm?: Harm | undefined;

@@ -1,23 +1,85 @@
-import { existsSync, lstatSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { unlessErrno } from '../model/fault.ts';
-import { git, namesPrinted, repositoryAround, type Unavailable } from './git.ts';
-import { readIndex, type Tracked } from './git-index.ts';
+import {
+  git,
+  gitFolderOf,
+  namesPrinted,
+  repositoryAround,
+  type Unavailable,
+  worktreeGitFolder,
+} from './git.ts';
+import { readIndexBytes, type Tracked } from './git-index.ts';
 import { readBlobs } from './git-refs.ts';
 
 const CR = 0x0d;
+/** An index ends with a checksum of at least this length. */
+const CHECKSUM_BYTES = 20;
 /** The index stores sizes as numbers of 32 bits. */
 const SIZE_LIMIT = 2 ** 32;
 /** Line endings are counted only in blobs up to this size, and in so many bytes at once. */
 const MAX_COUNTED_BYTES = 8 << 20;
 const MAX_BATCH_BYTES = 32 << 20;
 
-/** Facts about git blobs, which never change. A process that takes many snapshots keeps one instance. */
-export class BlobFacts {
+type TrackedFiles = ReadonlyMap<string, Tracked>;
+
+/**
+ * Facts about repositories that cost time to find out and rarely change. A process that takes many
+ * snapshots keeps one instance. A fact is used only while the files that it comes from are the same.
+ */
+export class GitFacts {
   readonly #sizes = new Map<string, number>();
   /** The size of a text with CRLF line endings, by its blob with LF; undefined if the blob has a CR. */
   readonly #crlfSizes = new Map<string, number | undefined>();
+  /** The newest index of each root, with its checksum. */
+  readonly #indexes = new Map<string, { readonly checksum: string; readonly tracked: TrackedFiles }>();
+  /** The entries of an index that may have another size than their blob. */
+  readonly #unequal = new WeakMap<TrackedFiles, readonly string[]>();
+  readonly #filters = new Map<string, KnownFilters>();
+
+  /** The tracked files below a root, which may be a subfolder of the repository. Undefined if the index cannot be read. */
+  tracked({ root, index }: Pick<TreeSnapshot, 'root' | 'index'>): TrackedFiles | undefined {
+    const tracked = this.#whole(root, index);
+    const folder = existsSync(root) ? relative(repositoryAround(root) ?? root, root) : '';
+    if (folder === '' || tracked === undefined) return tracked;
+    const below = [...tracked].filter(([path]) => path.startsWith(`${folder}/`));
+    return new Map(below.map(([path, each]) => [path.slice(folder.length + 1), each]));
+  }
+
+  #whole(root: string, index: string): TrackedFiles | undefined {
+    const bytes = readFileSync(index);
+    const checksum = bytes.toString('latin1', bytes.length - CHECKSUM_BYTES);
+    const known = this.#indexes.get(root);
+    if (known?.checksum === checksum) return known.tracked;
+    const tracked = readIndexBytes(bytes);
+    // Git can be told to leave the checksum out.
+    if (tracked !== undefined && !/^\0*$/.test(checksum)) this.#indexes.set(root, { checksum, tracked });
+    return tracked;
+  }
+
+  /**
+   * Git options that turn off the clean filters in the user's configuration. Otherwise git would run
+   * these programs to compare the content of files with uncertain stat fields.
+   */
+  async withoutFilters(root: string, signal: AbortSignal): Promise<readonly string[]> {
+    const known = this.#filters.get(root);
+    if (known !== undefined && known.stamps === stampsOf(known.files)) return known.options;
+    const top = repositoryAround(root) ?? root;
+    const result = await git(root, ['config', '--show-origin', '--name-only', '-z', '--list'], { signal });
+    const fields = namesPrinted(result);
+    const keys = new Set(fields.filter((_field, at) => at % 2 === 1));
+    const options = [...keys]
+      .filter((key) => /^filter\..*\.(?:clean|process|required)$/.test(key))
+      .flatMap((key) => ['-c', key.endsWith('.required') ? `${key}=false` : `${key}=`]);
+    const origins = fields.flatMap((field) => /^file:(.+)$/.exec(field)?.[1] ?? []);
+    const files = [...new Set([...origins.map((file) => resolve(top, file)), ...usualConfiguration(top)])];
+    // A conditional include depends on more than files.
+    const isFixed = result.ok && ![...keys].some((key) => key.startsWith('includeif.'));
+    if (isFixed) this.#filters.set(root, { files, stamps: stampsOf(files), options });
+    return options;
+  }
 
   /**
    * The tracked files whose bytes cannot be derived from their blobs, because git has converted
@@ -26,24 +88,41 @@ export class BlobFacts {
    */
   async converted(
     root: string,
-    tracked: ReadonlyMap<string, Tracked>,
+    tracked: TrackedFiles,
     { loose, signal }: { readonly loose: readonly string[]; readonly signal: AbortSignal },
   ): Promise<readonly string[] | Unavailable> {
-    const sized = await this.#learnSizes(root, tracked, signal);
-    if (sized !== undefined) return sized;
+    const unequal = await this.#unequalIn(root, tracked, signal);
+    if ('unavailable' in unequal) return unequal;
     const left = new Set(loose);
     const differing: DifferingFile[] = [];
-    for (const [path, { blob, size, link, marked }] of tracked) {
-      const stored = this.#sizes.get(blob);
-      if (size === stored || link === true || marked === 'skipped' || left.has(path)) continue;
+    for (const path of unequal) {
+      const { blob, size } = tracked.get(path) ?? {};
+      if (blob === undefined || left.has(path)) continue;
       const found = size ?? sizeAt(join(root, path));
-      if (found !== undefined && found !== stored)
+      if (found !== undefined && found !== this.#sizes.get(blob))
         differing.push({ path, blob, size: found, isStored: size !== undefined });
     }
     await this.#learnLines(root, differing, signal);
     return differing.flatMap(({ path, blob, size, isStored }) =>
       isStored && this.#crlfSizes.get(blob) === size ? [] : [path],
     );
+  }
+
+  /** The tracked files for which the index stores no size, or another one than that of the blob. */
+  async #unequalIn(
+    root: string,
+    tracked: TrackedFiles,
+    signal: AbortSignal,
+  ): Promise<readonly string[] | Unavailable> {
+    const known = this.#unequal.get(tracked);
+    if (known !== undefined) return known;
+    const unavailable = await this.#learnSizes(root, tracked, signal);
+    if (unavailable !== undefined) return unavailable;
+    const unequal = [...tracked].flatMap(([path, { blob, size, link, marked }]) =>
+      size === this.#sizes.get(blob) || link === true || marked === 'skipped' ? [] : [path],
+    );
+    this.#unequal.set(tracked, unequal);
+    return unequal;
   }
 
   async #learnSizes(
@@ -73,12 +152,35 @@ export class BlobFacts {
       return isStored && size > stored && size <= 2 * stored && stored <= MAX_COUNTED_BYTES;
     });
     const blobs = [...new Set(wanted.map(({ blob }) => blob))].filter((blob) => !this.#crlfSizes.has(blob));
+    if (blobs.length === 0) return;
     for (const batch of batches(blobs, (blob) => this.#sizes.get(blob) ?? 0)) {
       const found = await readBlobs(root, batch, { signal });
       for (const [at, bytes] of found.entries())
         if (bytes !== undefined) this.#crlfSizes.set(batch[at] ?? '', withCrlf(bytes)?.length);
     }
   }
+}
+
+interface KnownFilters {
+  /** The files that configure git for a folder. Some may not exist yet. */
+  readonly files: readonly string[];
+  readonly stamps: string;
+  readonly options: readonly string[];
+}
+
+/** The files in which git finds its configuration if nothing names others. */
+function usualConfiguration(top: string): readonly string[] {
+  const own = gitFolderOf(top);
+  const user = process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config');
+  const folder =
+    own === undefined ? [] : [join(own, 'config'), join(worktreeGitFolder(top), 'config.worktree')];
+  return [...folder, join(homedir(), '.gitconfig'), join(user, 'git/config'), '/etc/gitconfig'];
+}
+
+/** Changes when one of the files changes. */
+function stampsOf(files: readonly string[]): string {
+  const stats = files.map((file) => unlessErrno(() => statSync(file, { throwIfNoEntry: false })));
+  return stats.map((each) => `${each?.ino} ${each?.size} ${each?.ctimeMs}`).join();
 }
 
 /** Splits blobs into groups that are small enough to be read at once. */
@@ -105,18 +207,6 @@ interface DifferingFile {
   readonly isStored: boolean;
 }
 
-/** The tracked files below a root, which may be a subfolder of the repository. Undefined if the index cannot be read. */
-export function trackedBelow({
-  root,
-  index,
-}: Pick<TreeSnapshot, 'root' | 'index'>): ReadonlyMap<string, Tracked> | undefined {
-  const tracked = readIndex(index);
-  const folder = existsSync(root) ? relative(repositoryAround(root) ?? root, root) : '';
-  if (folder === '' || tracked === undefined) return tracked;
-  const below = [...tracked].filter(([path]) => path.startsWith(`${folder}/`));
-  return new Map(below.map(([path, each]) => [path.slice(folder.length + 1), each]));
-}
-
 function sizeAt(path: string): number | undefined {
   const stats = unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }));
   return stats?.isFile() === true ? stats.size % SIZE_LIMIT : undefined;
@@ -135,7 +225,7 @@ function withCrlf(bytes: Buffer): Buffer | undefined {
 export async function bytesAtSnapshot(
   snapshot: TreeSnapshot,
   candidates: readonly (Partial<Tracked> & { readonly path: string })[],
-  signal: AbortSignal,
+  { facts, signal }: { readonly facts: GitFacts; readonly signal: AbortSignal },
 ): Promise<ReadonlyMap<string, Buffer>> {
   const tracked = candidates.flatMap(({ path, blob, link }) =>
     blob === undefined ? [] : [{ path, blob, link }],
@@ -151,7 +241,7 @@ export async function bytesAtSnapshot(
   );
   if ('unavailable' in opaque) return new Map();
   const converted = new Set(snapshot.converted);
-  const entries = trackedBelow(snapshot);
+  const entries = facts.tracked(snapshot);
   const known = new Map<string, Buffer>();
   for (const [at, { path, link }] of tracked.entries()) {
     const bytes = blobs[at];

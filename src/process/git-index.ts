@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 
 /**
  * Byte offsets in an entry of a git index. An entry holds, in this order: stat fields, mode, owner,
@@ -56,11 +55,6 @@ interface EntryPlace {
 /** The number of bytes of an object's hash in an index. */
 const SHA1_BYTES = 20;
 const SHA256_BYTES = 32;
-
-/** The entries of an index file; see `readIndexBytes`. */
-export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
-  return readIndexBytes(readFileSync(file));
-}
 
 /**
  * The entries of an index in version 2 or 3; undefined for any other. Unmerged paths and submodules

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { unlessErrno } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import type { GitPosition } from '../model/turn.ts';
-import { git, gitFolderOf, repositoryAround, textAt, worktreeGitFolder } from './git.ts';
+import { git, gitFolderOf, repositoryAround, textAt, worktreeGitFolder, worktreesAround } from './git.ts';
 import { stagedContent } from './git-index.ts';
 
 /** Matches a hash of git: SHA-1 or SHA-256. */
@@ -89,20 +89,79 @@ function branchesOf(common: string): Map<string, string> {
   return refs;
 }
 
-/** The hashes of all files in the trees of commits. Leaves out commits that git does not have. */
+/**
+ * The ids of all blobs and trees in the trees of commits. Leaves out commits that git does not have.
+ * `HASH^@` stands for the parents of a commit.
+ */
 export async function blobsIn(
   folder: string,
   commits: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  for (const commit of commits) {
-    const listed = await git(folder, ['ls-tree', '-r', '-z', '--full-tree', commit], { signal });
-    // Git prints `100644 blob HASH`, a tab and the path.
-    for (const line of listed.ok ? listed.stdout.toString('latin1').split('\0') : [])
-      found.add(line.slice(line.indexOf(' ', 7) + 1, line.indexOf('\t')));
+  if (commits.length === 0) return new Set();
+  return listedObjects(folder, ['--no-walk', '--ignore-missing', ...commits], signal);
+}
+
+/** The ids of all objects that commits can reach. Empty if git fails. */
+async function listedObjects(
+  folder: string,
+  commits: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const result = await git(folder, ['rev-list', '--objects', '--no-object-names', ...commits], { signal });
+  return new Set(result.ok ? result.stdout.toString('latin1').split('\n') : []);
+}
+
+/**
+ * The commits that are checked out in the worktrees of the repository around a folder, and those of
+ * branches that are being rebased.
+ */
+export function checkedOut(folder: string): readonly string[] {
+  const heads = worktreesAround(folder).flatMap((top) => {
+    const own = worktreeGitFolder(top);
+    const head = textAt(join(own, 'HEAD')) ?? '';
+    const rebased = ['rebase-merge', 'rebase-apply'].map(
+      (name) => textAt(join(own, name, 'orig-head')) ?? '',
+    );
+    if (!head.startsWith('ref: ')) return [head, ...rebased];
+    const common = resolve(own, textAt(join(own, 'commondir')) ?? '.');
+    const ref = head.slice('ref: '.length);
+    return textAt(join(common, ref)) ?? packedRefs(textAt(join(common, 'packed-refs')) ?? '').get(ref) ?? '';
+  });
+  return [...new Set(heads)].filter(isHash);
+}
+
+/** Time limit for a search through all commits of a repository. */
+const HISTORY_MS = 1_500;
+
+/**
+ * Finds which of these blobs references or stashes contain. The value `stash`: only a stash does.
+ * Searches the commits only if the repository has one of the blobs at all.
+ */
+export async function heldContents(
+  folder: string,
+  blobs: readonly string[],
+  given: AbortSignal,
+): Promise<ReadonlyMap<string, 'commit' | 'stash'>> {
+  const held = new Map<string, 'commit' | 'stash'>();
+  const asked = await git(folder, ['cat-file', '--batch-check'], {
+    signal: given,
+    input: `${blobs.join('\n')}\n`,
+  });
+  const there = asked.stdout
+    .toString('latin1')
+    .split('\n')
+    .flatMap((line) => /^(\S+) blob /.exec(line)?.[1] ?? []);
+  if (there.length === 0) return held;
+  const signal = AbortSignal.any([given, AbortSignal.timeout(HISTORY_MS)]);
+  const stashes = stashesIn(folder).flatMap(({ hash }) => [hash, `${hash}^@`]);
+  const stashed = await blobsIn(folder, stashes, signal);
+  const others = await listedObjects(folder, ['--exclude=refs/stash', '--all'], signal);
+  for (const blob of there) {
+    if (others.has(blob)) held.set(blob, 'commit');
+    else if (stashed.has(blob)) held.set(blob, 'stash');
   }
-  return found;
+  return held;
 }
 
 /** The commit to which a name leads; undefined if there is none. */
@@ -165,7 +224,7 @@ export async function onlyIn(
   const lines = listed.ok ? listed.stdout.toString('utf8').split('\n') : [];
   const objects = lines.filter((line) => line.includes(' '));
   if (objects.length === 0) return [];
-  const known = without === undefined ? new Set() : await blobsIn(folder, ['HEAD'], signal);
+  const known = without === undefined ? new Set() : await blobsIn(folder, checkedOut(folder), signal);
   const input = objects.filter((line) => !known.has(line.slice(0, line.indexOf(' ')))).join('\n');
   const format = '--batch-check=%(objecttype) %(objectname) %(rest)';
   const types = await git(folder, ['cat-file', format], { signal, input });

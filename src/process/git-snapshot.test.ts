@@ -15,13 +15,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { BlobFacts, bytesAtSnapshot } from './git-blobs.ts';
+import { bytesAtSnapshot, GitFacts } from './git-blobs.ts';
 import { readBlobs } from './git-refs.ts';
 import { candidatesSince, dropSnapshot, takeSnapshot } from './git-snapshot.ts';
 
 let base: string;
 let root: string;
 const signal = new AbortController().signal;
+const facts = new GitFacts();
 
 function git(...args: string[]): string {
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
@@ -39,10 +40,10 @@ async function snapshot(): Promise<TreeSnapshot> {
     folder: join(base, 'state'),
     name: 'one',
     signal,
-    blobs: new BlobFacts(),
+    facts,
   });
   if ('unavailable' in taken) throw new Error(taken.unavailable);
-  return taken;
+  return taken.tree;
 }
 
 beforeEach(() => {
@@ -81,7 +82,7 @@ describe('a snapshot around a command', () => {
     const marked = ['kept.txt', 'src/deep.txt', 'tracked.txt'];
     expect([...taken.loose].sort()).toEqual(['dirty.txt', ...marked, 'untracked.txt']);
     put('sparse/missing.txt', 'made\n');
-    const candidates = await candidatesSince(taken, signal);
+    const candidates = await candidatesSince(taken, { facts, signal });
     if ('unavailable' in candidates) throw new Error(candidates.unavailable);
     const paths = candidates.map(({ path }) => path).sort();
     expect(paths).toEqual(['dirty.txt', ...marked, 'sparse/missing.txt', 'untracked.txt'].sort());
@@ -94,7 +95,7 @@ describe('a snapshot around a command', () => {
     unlinkSync(join(root, 'src/deep.txt'));
     put('new/file.txt', 'new\n');
     put('ignored/y', 'y');
-    const candidates = await candidatesSince(taken, signal);
+    const candidates = await candidatesSince(taken, { facts, signal });
     if ('unavailable' in candidates) throw new Error(candidates.unavailable);
     const paths = candidates.map(({ path }) => path).sort();
     expect(paths).toEqual(['dirty.txt', 'new/file.txt', 'src/deep.txt', 'tracked.txt', 'untracked.txt']);
@@ -110,7 +111,7 @@ describe('a snapshot around a command', () => {
     put('tracked.txt', 'changed\n');
     git('checkout', '-qb', 'other');
     git('commit', '-qam', 'second');
-    const candidates = await candidatesSince(taken, signal);
+    const candidates = await candidatesSince(taken, { facts, signal });
     if ('unavailable' in candidates) throw new Error(candidates.unavailable);
     const found = candidates.find(({ path }) => path === 'tracked.txt');
     const [blob] = await readBlobs(root, [found?.blob ?? ''], { signal });
@@ -120,7 +121,7 @@ describe('a snapshot around a command', () => {
   it('detects a mode change', async () => {
     const taken = await snapshot();
     chmodSync(join(root, 'tracked.txt'), 0o755);
-    const candidates = await candidatesSince(taken, signal);
+    const candidates = await candidatesSince(taken, { facts, signal });
     expect(candidates).toContainEqual(expect.objectContaining({ path: 'tracked.txt', mode: 0o644 }));
   });
 
@@ -128,7 +129,7 @@ describe('a snapshot around a command', () => {
     root = join(root, 'src');
     const taken = await snapshot();
     writeFileSync(join(root, 'deep.txt'), 'other\n');
-    const candidates = await candidatesSince(taken, signal);
+    const candidates = await candidatesSince(taken, { facts, signal });
     expect(candidates).toEqual([expect.objectContaining({ path: 'deep.txt' })]);
   });
 
@@ -143,7 +144,7 @@ describe('a snapshot around a command', () => {
     // compare contents and run the filter.
     put('tracked.txt', 'TRACKED\n');
     const taken = await snapshot();
-    await candidatesSince(taken, signal);
+    await candidatesSince(taken, { facts, signal });
     expect(existsSync(mark)).toBe(false);
     expect(statSync(join(root, '.git/index')).mtimeMs).toBe(before);
     expect(readFileSync(join(root, '.git/index'))).toEqual(indexBytes);
@@ -165,9 +166,9 @@ describe('a snapshot around a command', () => {
       for (const name of names) utimesSync(join(root, name), 1e9, 1e9);
     };
     const formerBytes = async (taken: TreeSnapshot): Promise<Record<string, string>> => {
-      const candidates = await candidatesSince(taken, signal);
+      const candidates = await candidatesSince(taken, { facts, signal });
       if ('unavailable' in candidates) throw new Error(candidates.unavailable);
-      const bytes = await bytesAtSnapshot(taken, candidates, signal);
+      const bytes = await bytesAtSnapshot(taken, candidates, { facts, signal });
       return Object.fromEntries([...bytes].map(([path, each]) => [path, each.toString('latin1')]));
     };
 
@@ -221,12 +222,12 @@ it('covers a folder outside any repository, where all files are loose', async ()
     folder: join(folder, 's'),
     name: 'x',
     signal,
-    blobs: new BlobFacts(),
+    facts,
   });
   if ('unavailable' in taken) throw new Error(taken.unavailable);
-  expect(taken.loose).toEqual(['a', 'b']);
+  expect(taken.tree.loose).toEqual(['a', 'b']);
   writeFileSync(join(folder, 'w/c'), 'c');
-  const found = await candidatesSince(taken, signal);
+  const found = await candidatesSince(taken.tree, { facts, signal });
   expect(found).toEqual([{ path: 'a' }, { path: 'b' }, { path: 'c' }]);
   rmSync(folder, { recursive: true, force: true });
 });
@@ -237,7 +238,7 @@ it('says that the time limit was reached', async () => {
     folder: base,
     name: 'x',
     signal: aborted,
-    blobs: new BlobFacts(),
+    facts,
   });
   expect(taken).toEqual({ unavailable: 'the time limit was reached' });
 });

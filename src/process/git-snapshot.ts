@@ -7,8 +7,9 @@ import {
   statSync,
   unlinkSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing } from '../model/fault.ts';
 import {
@@ -17,12 +18,11 @@ import {
   namesPrinted,
   repositoryAround,
   type Unavailable,
-  withoutFilters,
   worktreeGitFolder,
 } from './git.ts';
-import { type BlobFacts, trackedBelow } from './git-blobs.ts';
+import type { GitFacts } from './git-blobs.ts';
 import { type Tracked, trackedAs } from './git-index.ts';
-import { entryAt } from './own-files.ts';
+import { entryAt, pathsBelow } from './own-files.ts';
 
 /**
  * A path that may have changed since a snapshot, as the index describes it. The fields of a path
@@ -37,7 +37,7 @@ interface SnapshotOptions {
   readonly folder: string;
   readonly name: string;
   readonly signal: AbortSignal;
-  readonly blobs: BlobFacts;
+  readonly facts: GitFacts;
 }
 
 /**
@@ -47,24 +47,31 @@ interface SnapshotOptions {
  */
 export async function takeSnapshot(
   root: string,
-  { folder, name, signal, blobs }: SnapshotOptions,
-): Promise<TreeSnapshot | Unavailable> {
+  { folder, name, signal, facts }: SnapshotOptions,
+): Promise<TakenSnapshot | Unavailable> {
   const atMs = Date.now();
   const index = join(folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const begun = await beginIndex(root, index, { folder, signal });
   if ('unavailable' in begun) return begun;
   const place = { root, index, ...begun };
-  const tracked = trackedBelow(place) ?? (await asPlainIndex(place, signal));
+  const tracked = facts.tracked(place) ?? (await asPlainIndex(place, { facts, signal }));
   if ('unavailable' in tracked) return tracked;
-  const found = await changedSince(place, tracked, signal);
+  const found = await changedSince(place, tracked, { facts, signal });
   const loose = 'unavailable' in found ? [] : [...found.files.map(({ path }) => path), ...found.others];
-  const converted = 'unavailable' in found ? found : await blobs.converted(root, tracked, { loose, signal });
+  const converted = 'unavailable' in found ? found : await facts.converted(root, tracked, { loose, signal });
   if ('unavailable' in found || 'unavailable' in converted) {
     dropSnapshot({ index });
     return 'unavailable' in found ? found : (converted as Unavailable);
   }
-  return { ...place, atMs, loose, uncovered: found.repositories, converted };
+  const { repositories: uncovered, ignored } = found;
+  return { tree: { ...place, atMs, loose, uncovered, converted }, ignored };
+}
+
+/** A snapshot, and what git ignored then. A folder of which it ignores everything ends with a slash. */
+export interface TakenSnapshot {
+  readonly tree: TreeSnapshot;
+  readonly ignored: readonly string[];
 }
 
 /** `repository`: an empty repository in the state folder, used if the folder is in no repository. */
@@ -108,12 +115,12 @@ function copyIndex(from: string, to: string): void {
  */
 async function asPlainIndex(
   place: SnapshotPlace,
-  signal: AbortSignal,
+  { facts, signal }: Pick<SnapshotOptions, 'facts' | 'signal'>,
 ): Promise<ReadonlyMap<string, Tracked> | Unavailable> {
   const { root, index } = place;
   const args = ['update-index', '--index-version=2', '--no-split-index'];
   const result = await git(root, args, { signal, index });
-  return result.ok ? (trackedBelow(place) ?? new Map()) : { unavailable: result.reason };
+  return result.ok ? (facts.tracked(place) ?? new Map()) : { unavailable: result.reason };
 }
 
 /**
@@ -131,6 +138,10 @@ async function emptyIndex(
     const made = await git(dirname(repository), args, { signal });
     if (!made.ok) return { unavailable: made.reason };
   }
+  if (repository !== undefined && !existsSync(join(repository, EXCLUDE))) {
+    mkdirSync(dirname(join(repository, EXCLUDE)), { recursive: true });
+    writeFileSync(join(repository, EXCLUDE), NEVER_LOOSE);
+  }
   const emptied = await git(root, ['read-tree', '--empty'], { ...options, index });
   if (!emptied.ok) return { unavailable: emptied.reason };
   return repository === undefined ? {} : { repository };
@@ -143,22 +154,24 @@ const NO_REPOSITORY = 'none.git';
  * Folders of installed packages and caches. A snapshot of a folder outside every repository leaves
  * them out, because no ignore rules exclude them there.
  */
-const NEVER_LOOSE = ['node_modules/', '.venv/', '__pycache__/'];
+const NEVER_LOOSE = 'node_modules/\n.venv/\n__pycache__/\n';
+/** The file of a repository with names that git ignores. */
+const EXCLUDE = 'info/exclude';
 
 type SnapshotPlace = Pick<TreeSnapshot, 'root' | 'index' | 'repository'>;
 
 /** Lists paths that may have changed since the snapshot. The caller compares bytes: a candidate may be unchanged. */
 export async function candidatesSince(
   snapshot: TreeSnapshot,
-  signal: AbortSignal,
+  asking: Pick<SnapshotOptions, 'facts' | 'signal'>,
 ): Promise<readonly Candidate[] | Unavailable> {
   const { root, index, loose, atMs } = snapshot;
   // Report a missing index: git would treat it as empty, and every file would look new.
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
-  const entries = trackedBelow(snapshot) ?? new Map<string, Tracked>();
+  const entries = asking.facts.tracked(snapshot) ?? new Map<string, Tracked>();
   // A worktree that was removed has lost all its files.
   if (!existsSync(root)) return [...entries].map(([path, tracked]) => ({ path, ...tracked }));
-  const changed = await changedSince(snapshot, entries, signal);
+  const changed = await changedSince(snapshot, entries, asking);
   if ('unavailable' in changed) return changed;
   const known = new Set(loose);
   const tracked = changed.files.filter(({ path }) => !known.has(path));
@@ -167,7 +180,17 @@ export async function candidatesSince(
   // After a change of ignore rules, files that were ignored before look new. Count only those that
   // were created since the snapshot.
   const created = found.filter((path) => !hasNewRules || bornAfter(join(root, path), atMs));
-  return [...tracked, ...[...loose, ...created].map((path) => ({ path }))];
+  const made = changed.repositories.filter((path) => !snapshot.uncovered.includes(path));
+  const inside = made.flatMap((path) => bornIn(root, path, atMs));
+  return [...tracked, ...[...loose, ...created, ...inside].map((path) => ({ path }))];
+}
+
+/** The files of a repository that were made after a moment; the repository itself, if all were. */
+function bornIn(root: string, repository: string, ms: number): readonly string[] {
+  const top = join(root, repository);
+  const inside = pathsBelow(top, () => false);
+  const born = inside.filter((path) => bornAfter(path, ms)).map((path) => relative(root, path));
+  return born.length === inside.length ? [relative(root, top), ...born] : born;
 }
 
 const IGNORE_RULES = /(^|\/)\.gitignore$/;
@@ -222,23 +245,29 @@ interface ChangedFiles {
   readonly others: readonly string[];
   /** Submodules and untracked repositories. */
   readonly repositories: readonly string[];
+  readonly ignored: readonly string[];
 }
 
 async function changedSince(
   { root, index, repository }: SnapshotPlace,
   tracked: ReadonlyMap<string, Tracked>,
-  signal: AbortSignal,
+  { facts, signal }: Pick<SnapshotOptions, 'facts' | 'signal'>,
 ): Promise<ChangedFiles | Unavailable> {
-  const options = { signal, index, repository, filters: await withoutFilters(root, signal) };
-  const excluded = repository === undefined ? [] : NEVER_LOOSE.map((name) => `--exclude=${name}`);
+  const options = { signal, index, repository, filters: await facts.withoutFilters(root, signal) };
+  const others = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=all', '--no-renames'];
   const [compared, listed] = await Promise.all([
     git(root, ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'], options),
-    git(root, ['ls-files', '--others', '--exclude-standard', ...excluded, '-z'], options),
+    git(root, ['status', '--porcelain', '-z', ...others, '--', '.'], options),
   ]);
   if (!compared.ok) return { unavailable: compared.reason };
   if (!listed.ok) return { unavailable: listed.reason };
   const { files, submodules } = differing(root, namesPrinted(compared));
-  const paths = namesPrinted(listed);
+  const top = repository === undefined ? (repositoryAround(root) ?? root) : root;
+  const inRoot = top === root ? 0 : relative(top, root).length + 1;
+  // Git prints two letters and a space before each path, which starts at the top of the repository.
+  const listedAs = (letters: string): readonly string[] =>
+    namesPrinted(listed).flatMap((line) => (line.startsWith(letters) ? line.slice(3 + inRoot) : []));
+  const paths = listedAs('??');
   const marked: string[] = [];
   // Skip marked files that are missing, as most are in a sparse checkout.
   for (const [path, each] of tracked)
@@ -247,6 +276,7 @@ async function changedSince(
     files,
     others: [...paths.filter((path) => !path.endsWith('/')), ...marked],
     repositories: [...submodules, ...paths.filter((path) => path.endsWith('/'))],
+    ignored: listedAs('!!'),
   };
 }
 

@@ -1,5 +1,5 @@
 import { dirname, relative } from 'node:path';
-import { git, namesPrinted, repositoryAround, type Unavailable } from './git.ts';
+import { git, namesPrinted, repositoryAround } from './git.ts';
 import { hasContent } from './git-refs.ts';
 
 /** A file of a repository that differs from the last commit. */
@@ -61,8 +61,8 @@ export async function statusOf(folder: string, query: StatusQuery): Promise<read
  */
 type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
 
-/** Files in one question to git. The length of a command line is limited. */
-const MAX_BATCH = 500;
+/** Git is asked for at most this many files by name. The length of a command line is limited. */
+const MAX_ASKED = 500;
 
 /** Says for each of these absolute paths of existing files where git has their bytes. Changes nothing. */
 export async function heldByGit(
@@ -71,26 +71,29 @@ export async function heldByGit(
 ): Promise<ReadonlyMap<string, HeldByGit>> {
   const held = new Map<string, HeldByGit>();
   const tops = new Map<string | undefined, string[]>();
+  const folders = new Map(
+    [...new Set(paths.map((path) => dirname(path)))].map((each) => [each, repositoryAround(each)]),
+  );
   for (const path of paths) {
-    const top = repositoryAround(dirname(path));
-    tops.set(top, [...(tops.get(top) ?? []), path]);
+    const top = folders.get(dirname(path));
+    const own = tops.get(top);
+    if (own === undefined) tops.set(top, [path]);
+    else own.push(path);
   }
-  for (const [top, own] of tops)
-    for (let at = 0; at < own.length; at += MAX_BATCH) {
-      const batch = own.slice(at, at + MAX_BATCH);
-      const states = top === undefined ? undefined : await statesOf(top, batch, signal);
-      const otherwise = top === undefined ? 'no-repository' : 'nowhere';
-      for (const path of batch) held.set(path, states?.(path) ?? otherwise);
-    }
+  for (const [top, own] of tops) {
+    const states = top === undefined ? undefined : await statesOf(top, own, signal);
+    const otherwise = top === undefined ? 'no-repository' : 'nowhere';
+    for (const path of own) held.set(path, states?.(path) ?? otherwise);
+  }
   return held;
 }
 
 async function statesOf(
   top: string,
-  batch: readonly string[],
+  own: readonly string[],
   signal: AbortSignal,
 ): Promise<((path: string) => HeldByGit) | undefined> {
-  const paths = batch.map((path) => relative(top, path));
+  const paths = own.length > MAX_ASKED ? [] : own.map((path) => relative(top, path));
   const listed = await statusIn(top, { paths, others: 'ignored', isLiteral: true, signal });
   if (listed === undefined) return undefined;
   const files = new Map(listed.map((each) => [each.path, each]));
@@ -133,19 +136,6 @@ export async function filesIn(
   const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit];
   const result = await git(folder, args, { signal });
   return result.ok ? new Set(namesPrinted(result)) : undefined;
-}
-
-/**
- * Files and folders that git ignores. A folder whose whole content is ignored is listed by its name
- * and a slash.
- */
-export async function ignoredPaths(
-  root: string,
-  signal: AbortSignal,
-): Promise<readonly string[] | Unavailable> {
-  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-  const result = await git(root, args, { signal });
-  return result.ok ? namesPrinted(result) : { unavailable: result.reason };
 }
 
 /** The top of the repository around a folder; the folder itself if there is none. */

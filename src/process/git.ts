@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf, unlessErrno } from '../model/fault.ts';
@@ -17,7 +17,7 @@ export interface GitOptions {
   /** Default: a time limit of ten seconds. */
   readonly signal?: AbortSignal | undefined;
   readonly index?: string;
-  /** The result of `withoutFilters`, for a caller that asks git several questions. */
+  /** Options that turn off the user's clean filters: `GitFacts.withoutFilters`. */
   readonly filters?: readonly string[];
   /** A repository to use instead of the one around the folder. */
   readonly repository?: string | undefined;
@@ -31,36 +31,18 @@ const QUIET = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.untrack
   (setting) => ['-c', setting],
 );
 
-/** Runs git in a folder, without any program that the configuration of the user or the repository names. */
-export async function git(
-  root: string,
-  args: readonly string[],
-  options: GitOptions = {},
-): Promise<GitResult> {
-  const { index, signal, filters = index === undefined ? [] : await withoutFilters(root, signal) } = options;
-  return run(root, [...QUIET, ...filters, ...args], options);
+/**
+ * Runs git in a folder, without any hook or monitor that the configuration of the user or the
+ * repository names.
+ */
+export function git(root: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
+  return run(root, [...QUIET, ...(options.filters ?? []), ...args], options);
 }
 
 /** The output of git; undefined if git is missing or fails. */
 export async function gitOutput(folder: string, args: readonly string[]): Promise<string | undefined> {
   const result = await git(folder, args);
   return result.ok ? result.stdout.toString('utf8') : undefined;
-}
-
-/**
- * Git options that turn off the clean filters in the user's configuration. Otherwise git would run
- * these programs to compare the content of files with uncertain stat fields.
- */
-export async function withoutFilters(
-  root: string,
-  signal: AbortSignal | undefined,
-): Promise<readonly string[]> {
-  const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];
-  const result = await run(root, names, { signal });
-  return (result.ok ? result.stdout.toString('utf8').split('\n') : []).flatMap((key) => {
-    if (key === '') return [];
-    return ['-c', key.endsWith('.required') ? `${key}=false` : `${key}=`];
-  });
 }
 
 function run(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
@@ -74,25 +56,26 @@ function run(root: string, args: readonly string[], options: GitOptions): Promis
     ...(repository === undefined ? {} : { GIT_DIR: repository, GIT_WORK_TREE: root }),
   };
   return new Promise((done) => {
-    const child = spawn('git', args, { cwd: root, env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    const failed = (reason: string): void => done({ ok: false, stdout: Buffer.concat(out), reason });
-    // Without free file descriptors, the child has no pipes.
-    child.stdout?.on('data', (part: Buffer) => out.push(part));
-    child.stderr?.on('data', (part: Buffer) => err.push(part));
-    child.on('error', (error: NodeJS.ErrnoException) => failed(reasonOf(error)));
-    child.on('close', (code) => {
-      const [reason = ''] = Buffer.concat(err).toString('utf8').split('\n', 1);
-      if (code === 0) done({ ok: true, stdout: Buffer.concat(out) });
-      else failed(reason === '' ? `git ended with ${code}` : reason);
+    const options = {
+      cwd: root,
+      env,
+      signal,
+      encoding: 'buffer',
+      maxBuffer: Number.POSITIVE_INFINITY,
+    } as const;
+    const child = execFile('git', args, options, (error, stdout, stderr) => {
+      const [reason = ''] = stderr.toString('utf8').split('\n', 1);
+      if (error === null) done({ ok: true, stdout });
+      else if (typeof error.code === 'string') done({ ok: false, stdout, reason: reasonOf(error) });
+      else done({ ok: false, stdout, reason: reason === '' ? `git ended with ${error.code}` : reason });
     });
+    // Without free file descriptors, the child has no pipes.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input ?? '');
   });
 }
 
-function reasonOf(error: NodeJS.ErrnoException): string {
+function reasonOf(error: ExecFileException): string {
   if (error.name === 'AbortError') return 'the time limit was reached';
   return error.code === 'ENOENT' ? 'git is not installed' : error.message;
 }
@@ -146,8 +129,17 @@ export function commonGitFolder(root: string): string | undefined {
 export function gitFolderOf(folder: string): string | undefined {
   const top = repositoryAround(folder);
   if (top === undefined) return undefined;
-  const own = join(top, '.git');
+  const own = submoduleFolder(top) ?? join(top, '.git');
   return commonGitFolder(top) ?? (existsSync(join(own, 'HEAD')) ? own : undefined);
+}
+
+/** The git folder of a submodule, which is in the git folder of the repository around it. */
+function submoduleFolder(top: string): string | undefined {
+  const own = worktreeGitFolder(top);
+  const around = own.endsWith('/.git') ? undefined : repositoryAround(dirname(top));
+  return around !== undefined && own.startsWith(join(worktreeGitFolder(around), 'modules/'))
+    ? own
+    : undefined;
 }
 
 /** The git folder of the worktree that begins at a folder: its index and its HEAD are there. */

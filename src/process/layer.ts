@@ -29,19 +29,13 @@ const OWNERLESS_MS = 24 * 60 * 60 * 1000;
 export interface LayerRecord {
   readonly session: string;
   readonly command: string;
-  /** The folders that the layer covers. A command's writes to the Nth folder are in `up-N`. */
-  readonly layered: readonly string[];
-  /**
-   * The time at which the layer was made. A file or folder of the workspace with a later ctime
-   * changed while the command ran.
-   */
-  readonly beganNs: bigint;
 }
 
 /** A folder in the state folder that collects one command's writes. */
 export interface Layer {
   readonly id: string;
   readonly folder: string;
+  /** The folders that the layer covers. A command's writes to the Nth folder are in `up-N`. */
   readonly layered: readonly string[];
   /**
    * The time at which the layer was made. A file with a later ctime has changed since then; any
@@ -145,18 +139,31 @@ function touched(folder: string): bigint {
  * Keeps a command's writes, so that `openLayer` finds them later. Returns false if that is
  * impossible, for example on a full disk.
  */
-export function keepLayer(layer: Layer, record: Pick<LayerRecord, 'session' | 'command'>): boolean {
-  const { layered, beganNs } = layer;
+export function keepLayer(layer: Layer, record: LayerRecord): boolean {
+  if (!keepLater(layer, record)) return false;
+  return (
+    unlessErrno(() => renameSync(join(layer.folder, LATER), join(layer.folder, 'layer.json')) ?? true) ===
+    true
+  );
+}
+
+/** The record of a layer whose writes are kept only if the process dies that is to commit them. */
+const LATER = 'layer.new';
+
+/**
+ * Stores the record of a layer under the name `layer.new`. A script that runs the command renames
+ * it to `layer.json` if this process does not answer at the end. Returns false if that is impossible.
+ */
+export function keepLater({ folder, layered, beganNs }: Layer, record: LayerRecord): boolean {
   const text = JSON.stringify({ ...record, layered, beganNs: String(beganNs) });
-  const temp = join(layer.folder, 'layer.new');
-  try {
-    writeFileSync(temp, text, { mode: 0o600 });
-    renameSync(temp, join(layer.folder, 'layer.json'));
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return false;
-  }
+  return unlessErrno(() => writeFileSync(join(folder, LATER), text, { mode: 0o600 }) ?? true) === true;
+}
+
+/** Makes a process the owner of a layer, in place of the process that ran its command. */
+export function takeOver({ folder }: Layer, owner: string): void {
+  const temp = join(folder, `${OWNER}.new`);
+  symlinkSync(owner, temp);
+  renameSync(temp, join(folder, OWNER));
 }
 
 /** The kept writes of a command and their record; undefined if there are none with this id. */

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Listing, NamedFiles } from '../dialect/calls/shell/destroyed.ts';
+import type { Glob } from '../dialect/calls/shell/values.ts';
 import { inFolder } from '../dialect/calls/shell/words.ts';
 import { unlessErrno } from '../model/fault.ts';
 import { expandBraces } from '../text/glob/glob.ts';
@@ -32,7 +33,9 @@ export async function namesOfFiles(files: NamedFiles, start: string): Promise<re
     return names.flatMap((name) => inFolder(files.base, withoutStart(name, before)) ?? []);
   }
   const patterns = expandBraces(files.glob.pattern, MAX_NAMES) ?? [];
-  const names = patterns.flatMap((pattern) => expanded(pattern, resolve(start, files.folder)));
+  const names = patterns.flatMap((pattern) =>
+    expanded({ ...files.glob, pattern }, resolve(start, files.folder)),
+  );
   return names.flatMap((name) => inFolder(files.folder, name) ?? []);
 }
 
@@ -44,27 +47,32 @@ function isFolder(path: string): boolean {
   return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }))?.isDirectory() === true;
 }
 
-/** The paths that a glob without braces matches, as in a shell: a star matches no dot at the beginning of a name. */
-function expanded(pattern: string, folder: string): readonly string[] {
+/** The paths that a glob without braces matches, as in a shell: a star matches no dot at the beginning of a name by default. */
+function expanded({ pattern, dots }: Glob, folder: string): readonly string[] {
   const begin = pattern.startsWith('/') ? '/' : '';
   let found: readonly string[] = [begin];
   const segments = pattern.split('/').filter((segment) => segment !== '');
   for (const [at, segment] of segments.entries()) {
     const end = at === segments.length - 1 ? '' : '/';
     found = found.flatMap((path) =>
-      matchesOf(segment, resolve(folder, path)).map((name) => `${path}${name}${end}`),
+      matchesOf({ segment, dots }, resolve(folder, path)).map((name) => `${path}${name}${end}`),
     );
     if (found.length > MAX_NAMES) return [];
   }
   return found.filter((path) => existsSync(resolve(folder, path)));
 }
 
-function matchesOf(segment: string, folder: string): readonly string[] {
+function matchesOf(
+  { segment, dots }: Pick<Glob, 'dots'> & { readonly segment: string },
+  folder: string,
+): readonly string[] {
   if (!/[*?[]/.test(segment.replace(/\\./g, ''))) return [segment.replace(/\\(.)/g, '$1')];
   if (nameProblem(segment) !== undefined) return [];
   const matches = nameMatcher(segment, 'exact case');
   const names = unlessErrno(() => readdirSync(folder)) ?? [];
-  return names.filter((name) => (!name.startsWith('.') || segment.startsWith('.')) && matches(name));
+  return names.filter(
+    (name) => (dots === true || !name.startsWith('.') || segment.startsWith('.')) && matches(name),
+  );
 }
 
 /** Keeps git from writing its index and from running a program that its configuration names. */
@@ -81,21 +89,14 @@ export function listedNames({ program, folder, ends }: Listing, start: string): 
   const [name = '', ...args] = program;
   const cwd = resolve(start, folder);
   const env = { ...process.env, ...GIT_QUIET, LC_ALL: 'C' };
+  const options = { cwd, env, timeout: LISTING_MS, maxBuffer: MAX_OUTPUT_BYTES };
   return new Promise((done) => {
-    const child = spawn(name, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'], timeout: LISTING_MS });
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    // Without free file descriptors, the child has no pipes.
-    child.stdout?.on('data', (part: Buffer) => {
-      bytes += part.length;
-      parts.push(part);
-      if (bytes > MAX_OUTPUT_BYTES) child.kill();
-    });
-    child.on('error', () => done([]));
-    child.on('close', (_code, signal) => {
-      const text = signal === null ? Buffer.concat(parts).toString('utf8') : '';
-      const names = text.split(ends === 'NUL' ? '\0' : ends === 'line' ? '\n' : /\s+/);
+    const child = execFile(name, args, options, (error, text) => {
+      // A program that failed with an exit code may have printed names before.
+      const isWhole = error === null || typeof error.code === 'number';
+      const names = isWhole ? text.split(ends === 'NUL' ? '\0' : ends === 'line' ? '\n' : /\s+/) : [];
       done(names.filter((each) => each !== '').slice(0, MAX_NAMES));
     });
+    child.stdin?.end();
   });
 }

@@ -47,6 +47,12 @@ export function realFolder(path: string): string {
   return unlessErrno(() => realpathSync.native(path)) ?? path;
 }
 
+/** The file to which a link leads; undefined for anything else. */
+export function linkedTo(path: string): string | undefined {
+  const isLink = unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }))?.isSymbolicLink() === true;
+  return isLink ? unlessErrno(() => realpathSync.native(path)) : undefined;
+}
+
 /** The path with its folder's links resolved. A link at its end stays. */
 export function withRealFolder(path: string): string {
   return join(realFolder(dirname(path)), basename(path));

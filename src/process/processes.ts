@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Unavailable } from './git.ts';
-import { BlobFacts } from './git-blobs.ts';
-import { dropSnapshot, expiredSnapshots, takeSnapshot } from './git-snapshot.ts';
+import { GitFacts } from './git-blobs.ts';
+import { dropSnapshot, expiredSnapshots, type TakenSnapshot, takeSnapshot } from './git-snapshot.ts';
 import { hiddenPaths } from './hidden-paths.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import { FILTER, keyFilter } from './key-filter.ts';
@@ -25,8 +24,9 @@ import {
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
+import { type Elsewhere, runElsewhere } from './run-elsewhere.ts';
 import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
-import type { Profile } from './sandbox.ts';
+import type { SandboxPlan } from './sandbox.ts';
 
 interface ProcessesOptions {
   /** The user's home folder, if one is known: `~` in the paths that are hidden from commands. */
@@ -43,20 +43,10 @@ interface ProcessesOptions {
 }
 
 /** One command to run in a sandbox. Its writes go to a new layer over the workspace. */
-export interface CommandRequest {
+export interface CommandRequest extends Omit<SandboxPlan, 'layer' | 'hidden' | 'streams' | 'locale'> {
   /** The id of the layer and of the kept output: letters and digits only. */
   readonly id: string;
   readonly session: string;
-  readonly profile: Profile;
-  readonly layered: readonly string[];
-  /**
-   * Indexes of the folders in `layered` at which another file system is mounted; see
-   * `SandboxPlan.mounted`.
-   */
-  readonly mounted: readonly number[];
-  readonly boundThrough: readonly string[];
-  readonly cwd: string;
-  readonly command: readonly string[];
   /** Paths that a confined command must not see. `~/` at the start means the user's home folder. */
   readonly hide: readonly string[];
   /**
@@ -71,6 +61,8 @@ export interface CommandRequest {
    * process.
    */
   readonly output: 'kept' | 'inherit';
+  /** Set if a shell script starts the command, not this process. The other fields still apply. */
+  readonly elsewhere?: Elsewhere | undefined;
   /** Called as output arrives, with the number of bytes so far. */
   readonly onOutput?: ((bytes: number) => void) | undefined;
 }
@@ -105,7 +97,8 @@ export interface ExpiredWork {
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
-  readonly #blobs = new BlobFacts();
+  /** What is remembered of repositories between commands. */
+  readonly gitFacts: GitFacts = new GitFacts();
   #tidying: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessesOptions) {
@@ -139,22 +132,25 @@ export class Processes {
     const confined = request.profile.kind === 'confine';
     const secrets = confined ? hiddenPaths(request.hide, homeFolder) : [];
     const output = new KeptOutput(home, request);
-    const layer = newLayer(home, request, owner);
+    const { elsewhere } = request;
+    const layer = newLayer(home, request, elsewhere?.owner ?? owner?.tag);
     try {
+      const plan = {
+        ...request,
+        hidden: [...secrets, { path: home, kind: 'folder' } as const],
+        streams: request.output === 'inherit' ? ('two' as const) : ('one' as const),
+      };
+      const marks = { [COMMAND_VARIABLE]: request.id, [HIDDEN_STATE_VARIABLE]: home };
+      if (elsewhere !== undefined) {
+        const { id, session } = request;
+        const run = { plan, layer, id, session, env: marks, owner: owner?.tag };
+        return { layer, end: await runElsewhere(tools, run, elsewhere), output: output.end() };
+      }
       const end = await runSandboxed(
         tools,
+        { ...plan, layer },
         {
-          ...request,
-          layer,
-          hidden: [...secrets, { path: home, kind: 'folder' }],
-          streams: request.output === 'inherit' ? 'two' : 'one',
-        },
-        {
-          env: {
-            ...(confined ? confinedEnvironment(env, request.env) : env),
-            [COMMAND_VARIABLE]: request.id,
-            [HIDDEN_STATE_VARIABLE]: home,
-          },
+          env: { ...(confined ? confinedEnvironment(env, request.env) : env), ...marks },
           id: request.id,
           timeoutMs: request.timeoutMs,
           signal: request.signal,
@@ -187,9 +183,9 @@ export class Processes {
   }
 
   /** Takes a snapshot of a git work tree, before a command that runs without a layer. */
-  async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
+  async snapshot(root: string, name: string, signal: AbortSignal): Promise<TakenSnapshot | Unavailable> {
     const folder = join(this.#options.home, 'snapshots');
-    return takeSnapshot(root, { folder, name, signal, blobs: this.#blobs });
+    return takeSnapshot(root, { folder, name, signal, facts: this.gitFacts });
   }
 
   /** Removes the folders of discarded layers. */
@@ -243,10 +239,10 @@ export class Processes {
 function newLayer(
   home: string,
   { id, layered, mounted, boundThrough, profile }: CommandRequest,
-  owner: ProcessesOptions['owner'],
+  owner: string | undefined,
 ): Layer {
   try {
-    const layer = makeLayer(home, id, layered, owner?.tag);
+    const layer = makeLayer(home, id, layered, owner);
     for (const index of boundThrough.keys()) makePassage(layer, index);
     for (const index of mounted) makeLower(layer, index);
     if (profile.kind === 'confine') writeFileSync(join(layer.folder, FILTER), keyFilter(), { mode: 0o600 });

@@ -1,8 +1,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
-import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import { MAX_TIMER_MS } from '../model/waiting.ts';
 import { clockTicked, type Layer } from './layer.ts';
 import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv } from './sandbox.ts';
 
@@ -95,7 +95,7 @@ export async function runSandboxed(
 }
 
 /** How a command ended, by the status lines and the exit code of its sandbox. */
-function endOf(status: string, code: number | null): CommandEnd {
+export function endOf(status: string, code: number | null): CommandEnd {
   const ended = /^done (\d+)$/m.exec(status)?.[1];
   if (ended !== undefined) {
     const left = [...status.matchAll(/^left (.*)$/gm)].map(([, line = '']) => line.trim());

@@ -78,7 +78,7 @@ export interface SandboxPlan {
  */
 export const STATUS_FD = 2;
 /** The descriptor that becomes the standard error of the command, if the two streams are separate. */
-const ERROR_FD = 3;
+export const ERROR_FD = 3;
 /**
  * The descriptor on which the sandbox waits for a line before it starts the command. If the
  * descriptor ends without a line, Lookfirst was killed, and the command does not start.
@@ -93,9 +93,10 @@ const FILTER_FD = 5;
  * process of its namespace. It writes `started`, then `done CODE` when the command has ended.
  * - Processes that still run then get a moment to end by themselves, like a `tee` that is about to
  * write its last bytes. The rest are named by lines `left COMMAND LINE`. They end with this process.
+ * - Before the command it sets only a variable with our prefix: another could be one of the command's environment.
  * - Without a program of its own it can only wait by `sleep`, which also collects zombies.
  */
-const FIRST_PROCESS = `read -r line <&${START_FD} || exit 1
+const FIRST_PROCESS = `read -r lookfirst_start <&${START_FD} || exit 1
 echo started >&${STATUS_FD}
 (exec "$@" ERRORS ${ERROR_FD}>&- ${START_FD}<&-)
 code=$?

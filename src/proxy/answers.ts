@@ -1,17 +1,17 @@
+import type { ArgumentName, Rule } from '../dialect/calls/table.ts';
 import type { Fault } from '../model/fault.ts';
-import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
+import { defined, fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import { explain } from '../report/explain.ts';
 import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
+import { inTermsOf } from '../report/tool-names.ts';
 import { storeCause } from '../tools/failure.ts';
 import { isModern, resultLine } from '../wire/rpc.ts';
-
-/** A request that can be answered: its message, and the JSON text of its id, which also identifies it. */
-export interface Answerable {
-  readonly message: JsonRecord;
-  readonly id: string;
-}
+import type { Answerable, ProxyCall } from './call.ts';
+import type { GateSettings } from './gate-settings.ts';
+import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
 
 /**
  * A tool result for a refusal. It has no structuredContent, because clients require none if
@@ -53,9 +53,8 @@ export function withNotices(result: JsonRecord, notices: readonly Notice[]): Jso
 }
 
 /**
- * Adds a text block to the server's result: receipts (a line about each file read), or the refusals
- * of files that were left out. If `structuredContent` only repeats the text, adds the text there
- * too, because some clients show nothing else.
+ * Adds the refusals of files that were left out to the server's result, as a text block. If
+ * `structuredContent` only repeats the text, adds them there too, because some clients show nothing else.
  */
 export function withTextBlock(result: JsonRecord, added: string): JsonRecord {
   if (added === '') return result;
@@ -87,4 +86,54 @@ export function answerEnding(response: unknown): 'done' | 'failed' | 'unknown' {
   const type = result['resultType'];
   if (isRecord(result['task']) || (type !== undefined && type !== 'complete')) return 'unknown';
   return 'done';
+}
+
+/**
+ * Renders a refusal with the upstream's tool names. If the upstream has its own error message for
+ * the case, that comes first.
+ */
+export function inWords(
+  refusal: Refusal,
+  settings: Pick<GateSettings, 'wording' | 'catalogue' | 'where'>,
+  call?: Pick<ProxyCall, 'tool' | 'meaning'>,
+): string {
+  if (isUnknownTool(refusal)) return unknownToolText(refusal);
+  const { catalogue, wording } = settings;
+  const rules = catalogue.rulesOf(call?.tool ?? '') ?? [];
+  const terms = argumentsOf(rules);
+  const { words } = catalogue;
+  const tools = { ...words, arguments: { ...words.arguments, ...defined({ oldText: terms['old_string'] }) } };
+  const text = explain(inTermsOf(terms, refusal), { nowMs: Date.now(), tools, wording });
+  const rule = rules.find(({ does }) => does === 'move');
+  const own =
+    refusal.code === 'ALREADY_EXISTS' && rule?.does === 'move'
+      ? rule.taken
+      : catalogue.table?.sentences?.[refusal.code];
+  if (own === undefined) return text;
+  const values = { PATH: refusal.path, ROOT: settings.where.root, TEXT: oldTextOf(refusal, call) };
+  return `${own.replace(/PATH|ROOT|TEXT/g, (name) => values[name as keyof typeof values] ?? '')}\n${text}`;
+}
+
+/** The old text of the refused edit; empty if the call makes no edit. */
+function oldTextOf({ detail }: Refusal, call: Pick<ProxyCall, 'meaning'> | undefined): string {
+  const edit = call?.meaning.intents.find(({ kind }) => kind === 'edit');
+  return edit?.kind === 'edit' ? (edit.edits[detail?.index ?? 0]?.oldString ?? '') : '';
+}
+
+/** Maps the argument names of Lookfirst's own edits and inserts to those of the called tool. */
+function argumentsOf(rules: readonly Rule[]): Readonly<Record<string, string>> {
+  const terms: Record<string, string> = {};
+  const name = (ours: string, theirs: ArgumentName | undefined): void => {
+    const [first] = theirs === undefined ? [] : [theirs].flat();
+    if (first !== undefined) terms[ours] = first;
+  };
+  for (const rule of rules) {
+    if (rule.does === 'edit') {
+      name('old_string', rule.edit.old);
+      name('new_string', rule.edit.new);
+      name('replace_all', rule.edit.all);
+    }
+    if (rule.does === 'insert') name('after_line', rule.after?.argument);
+  }
+  return terms;
 }

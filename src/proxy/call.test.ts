@@ -16,7 +16,7 @@ function server(
   const where = { root: '/ours', cwd: '/cwd', remote: url !== undefined && isRemote(url) };
   return (tool: string, args: object) => {
     const message = { id: 1, params: { name: tool, arguments: args } };
-    const settings = { receipts: false, quotes: 'off', catalogue, where } as const;
+    const settings = { quotes: 'off', catalogue, where } as const;
     return readProxyCall(settings, { id: '1', message }).args;
   };
 }

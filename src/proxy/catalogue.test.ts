@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ALL_SERVERS } from '../../test/support/server-tables.ts';
 import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/known-servers.ts';
+import { understand } from './call.ts';
 import { Catalogue } from './catalogue.ts';
-import { understand } from './understand.ts';
 
 const tool = (name: string, annotations: object = {}) => ({ name, inputSchema: {}, annotations });
 const official = { serverInfo: { name: 'secure-filesystem-server' } };

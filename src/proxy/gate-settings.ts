@@ -1,9 +1,9 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
-import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
 import type { HostSession } from '../model/host-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
+import { KeyedMutex, type LockMode } from '../model/waiting.ts';
 import { Catalogue } from './catalogue.ts';
 import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
 import type { UpstreamChoice } from './upstream.ts';
@@ -27,8 +27,6 @@ export interface GateSettings {
   /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
   readonly where: UpstreamLocation;
-  /** True if the proxy adds a receipt (path, lines and revision) to the result of a read. */
-  readonly receipts: boolean;
   readonly shared: Shared;
   log(text: string): void;
 }
@@ -45,9 +43,9 @@ interface Shared {
 
 /** The reads that are answered and not recorded yet. */
 class Recordings {
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<unknown>>();
 
-  async add(recording: Promise<void>): Promise<void> {
+  async add(recording: Promise<unknown>): Promise<void> {
     this.#running.add(recording);
     await recording.finally(() => this.#running.delete(recording));
   }
@@ -74,11 +72,6 @@ export interface GateOptions {
   readonly unknownTools?: UnknownTools;
   /** True if every session is read-only; default: what `session` says if it is one session. */
   readonly readOnly?: boolean;
-  /**
-   * True if the proxy adds a receipt (path, lines and revision) to the result of a read; default
-   * false.
-   */
-  readonly receipts?: boolean;
   /** The canonical first root of the session's workspace, where its relative paths start. */
   readonly root: string;
 }
@@ -99,7 +92,6 @@ export function gateFor(options: GateOptions & UpstreamChoice, log: (text: strin
       cwd: options.cwd ?? process.cwd(),
       remote: url !== undefined && isRemote(url),
     },
-    receipts: options.receipts ?? false,
     shared: { turns: new ProxyTurns(), asked: new AskedOnce(), recordings: new Recordings() },
     log,
   };

@@ -7,11 +7,11 @@ import type { JsonRecord } from '../model/record.ts';
 import { defined } from '../model/record.ts';
 import { Sessions } from '../session/sessions.ts';
 import type { ProxyPlan } from '../tools/proxy-plan.ts';
-import { type SessionChoice, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
+import { SessionPool, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
+import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from '../wire/line-streams.ts';
 import { errorLine, INVALID_REQUEST } from '../wire/rpc.ts';
 import { type GateOptions, gateFor } from './gate-settings.ts';
-import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
 import { upstreamFor } from './upstream-for.ts';
@@ -41,7 +41,7 @@ type Gate = GateOptions & {
 };
 
 function gateOf(options: ProxyPlan, sessions: Sessions): Gate {
-  const { url, headers, unknownTools, receipts, tables } = options;
+  const { url, headers, unknownTools, tables } = options;
   const [command, ...args] = options.command;
   const { policy, workspace } = sessions.world;
   return {
@@ -49,10 +49,9 @@ function gateOf(options: ProxyPlan, sessions: Sessions): Gate {
     args,
     headers,
     unknownTools,
-    receipts,
     tables,
     session: sessionChooser(options, sessions),
-    wording: policy.wording,
+    wording: policy.preset,
     quotes: policy.quotes,
     readOnly: policy.readOnly,
     root: workspace.roots[0] ?? '',
@@ -79,15 +78,12 @@ async function serve(
   return 0;
 }
 
-/**
- * Chooses one session per conversation, as Lookfirst's own MCP server does. Each session is opened
- * once and closed with the workspace.
- */
+/** Chooses one session per conversation, as Lookfirst's own MCP server does. */
 function sessionChooser(
   options: ProxyPlan,
   sessions: Sessions,
 ): (meta: JsonRecord, sessionHint?: string) => Promise<HostSession> {
-  const open = new Map<string, Promise<HostSession>>();
+  const pool = new SessionPool(sessions);
   // HTTP clients did not start this process, so its environment does not describe them. Only
   // LOOKFIRST_SESSION may choose their session.
   const env =
@@ -98,28 +94,9 @@ function sessionChooser(
     const named = select({ meta, sessionHint });
     const choice = (await subAgentChoice(sessions.world.store, named, meta)) ?? named;
     if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
-    if (choice.kind === 'call') return openForCall(sessions);
-    const key = JSON.stringify(choice);
-    const found = open.get(key) ?? openFor(sessions, choice);
-    open.set(key, found);
-    // Forget a session that could not be opened, so that the next request tries again.
-    found.catch(() => open.delete(key));
-    return found;
+    const { session, release } = await pool.lease(choice);
+    return session.forHost(() => void release());
   };
-}
-
-async function openFor(sessions: Sessions, choice: SessionChoice): Promise<HostSession> {
-  const session = await sessions.session(choice.kind === 'named' ? choice.id : undefined);
-  return session.forHost();
-}
-
-/**
- * Opens a session for a single call of a client without a name. The session does not know what the
- * client has read in earlier calls.
- */
-async function openForCall(sessions: Sessions): Promise<HostSession> {
-  const session = await sessions.session();
-  return session.forHost(() => void session.close());
 }
 
 /** The streams of a proxy over stdio. */
@@ -164,6 +141,8 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
     const end = await upstream.ended;
     arriving.passAll();
     await pump.close();
+    const isOwnFailure = end.code !== null && end.code !== 0 && !options.stdin.readableEnded;
+    if (isOwnFailure) log(`the server ended with exit code ${end.code}`);
     return codeOf(end);
   } finally {
     unhook();

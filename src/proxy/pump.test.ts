@@ -22,10 +22,10 @@ it('stops every wait for the handshake when the server answers it', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-/** A pump with receipts, and the lines that it has sent. */
-function withReceipts() {
+/** A pump, and the lines that it has sent. */
+function pumping() {
   const session = { id: 's', readOnly: false } as HostSession;
-  const gate = gateFor({ session, root: '/', command: 'server', receipts: true }, () => {});
+  const gate = gateFor({ session, root: '/', command: 'server' }, () => {});
   const [upstream, client]: [string[], string[]] = [[], []];
   const ends = {
     toUpstream: (line: Buffer) => void upstream.push(line.toString()),
@@ -35,7 +35,7 @@ function withReceipts() {
 }
 
 it('does not wait for an answer to a tools/list without an id', () => {
-  const { pump, upstream, client } = withReceipts();
+  const { pump, upstream, client } = pumping();
   const line = '{"jsonrpc":"2.0","method":"tools/list"}';
   pump.fromClient(Buffer.from(line));
   expect(upstream).toEqual([line]);
@@ -44,7 +44,7 @@ it('does not wait for an answer to a tools/list without an id', () => {
 });
 
 it('returns a tool list with an id that JavaScript cannot represent exactly', () => {
-  const { pump, client } = withReceipts();
+  const { pump, client } = pumping();
   const answer = '{"jsonrpc":"2.0","id":9007199254740993,"result":{"tools":[]}}';
   pump.fromClient(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}'));
   pump.fromUpstream(Buffer.from(answer));
@@ -58,7 +58,7 @@ it.each([
     '"id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":12345678901234567890}}',
   ],
 ])('refuses a call with %s that JavaScript cannot represent exactly', (_what, fields) => {
-  const { pump, upstream, client } = withReceipts();
+  const { pump, upstream, client } = pumping();
   pump.fromClient(Buffer.from(`{"jsonrpc":"2.0",${fields}}`));
   expect(upstream).toEqual([]);
   expect(client).toEqual([expect.stringContaining('JavaScript cannot represent exactly')]);
@@ -69,7 +69,7 @@ it.each([
   '{"method":"tools\\/call","method":"ping","id":1}',
   '{"method":"tools\\u002fcall","m\\u0065thod":"ping","id":1}',
 ])('forwards a message with a repeated key as it understood it: %s', (line) => {
-  const { pump, upstream } = withReceipts();
+  const { pump, upstream } = pumping();
   pump.fromClient(Buffer.from(line));
   expect(upstream).toEqual(['{"method":"ping","id":1}']);
 });
@@ -87,7 +87,7 @@ it('drops and logs lines of the server that are not messages, and drops empty li
 });
 
 it('forwards a message with a raw carriage return as one line in every reader', () => {
-  const { pump, upstream } = withReceipts();
+  const { pump, upstream } = pumping();
   const line = (space: string): string => `{"jsonrpc":"2.0","method":"x",${space}"params":{"a":"é"}}`;
   pump.fromClient(Buffer.from(line('\r')));
   expect(upstream).toEqual([line(' ')]);

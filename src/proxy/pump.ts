@@ -14,10 +14,8 @@ import {
   rpcMeta,
 } from '../wire/rpc.ts';
 import { onOneLine } from '../wire/sse.ts';
-import type { Ends, UpstreamAnswer } from './call.ts';
-import { JudgedCalls } from './calls.ts';
+import { type Ends, JudgedCalls, type UpstreamAnswer } from './calls.ts';
 import type { GateSettings } from './gate-settings.ts';
-import { withReceiptTools } from './receipt-tools.ts';
 import { fileAddress, readResource } from './resource.ts';
 
 /** Methods that the gate may refuse. */
@@ -133,7 +131,10 @@ export class Pump {
         this.#readResource(line, message);
         return;
       case 'tools/list':
-        this.#watchTools(message);
+        this.#watch(message, (answer) => {
+          this.#settings.catalogue.sawTools(answer.message['result']);
+          this.#ends.toClient(answer.line);
+        });
         break;
       case 'initialize':
       case 'server/discover':
@@ -180,21 +181,6 @@ export class Pump {
     if (events.kind !== 'invalid') return !ours;
     this.#reject(message, INVALID_PARAMS, events.reason);
     return false;
-  }
-
-  /**
-   * Reads the server's list of tools. With receipts (lines that the proxy adds to the results of
-   * reads), the descriptions of the tools mention them.
-   */
-  #watchTools(message: JsonRecord): void {
-    const { catalogue, receipts } = this.#settings;
-    this.#watch(message, ({ line, message: response }) => {
-      const result = response['result'];
-      catalogue.sawTools(result);
-      const isList = receipts && isRecord(result);
-      const tools = isList ? withReceiptTools(result, (tool) => catalogue.rulesOf(tool)) : result;
-      this.#ends.toClient(isList ? lineOf({ ...response, result: tools }) : line);
-    });
   }
 
   /** Passes the answer to this request to `take`, which forwards it. */

@@ -1,8 +1,8 @@
 import type { JsonRecord } from '../model/record.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, idKey, paramsOf, rpcMeta } from '../wire/rpc.ts';
-import type { Ends } from './call.ts';
+import { inWords } from './answers.ts';
+import type { Ends } from './calls.ts';
 import type { GateSettings } from './gate-settings.ts';
-import { inWords } from './refusal-words.ts';
 import { upstreamPath } from './upstream-paths.ts';
 
 /**

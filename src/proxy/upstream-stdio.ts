@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { errnoOf, Fault } from '../model/fault.ts';
-import { LineReader, LineWriter } from './lines.ts';
+import { LineReader, LineWriter } from '../wire/line-streams.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
 interface StdioUpstreamOptions extends Pick<UpstreamChoice, 'args' | 'cwd' | 'env' | 'graceMs'> {

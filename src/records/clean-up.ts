@@ -66,14 +66,12 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const commands = world.processes.expire({ nowMs, dryRun });
   if (dryRun) {
     const { sessions, frees } = plan;
-    const entries = 'entriesKept' in kept ? 0 : await countEntries(world, plan, nowMs);
+    const entries = 'entriesKept' in kept ? 0 : await countEntries(world, plan);
     const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage, commands };
     return { dryRun, removed, late, before, ...kept };
   }
-  const reads = 'entriesKept' in kept ? 0 : await pruneReads(world, nowMs);
   const collected = await collectGarbage(world, plan);
-  const { sessions, images } = collected;
-  const entries = collected.entries + reads;
+  const { entries, sessions, images } = collected;
   for (const leftover of leftovers) dropFromShelf(leftover);
   await clearOldShelf(world, nowMs);
   world.images.removeRead?.(nowMs - DAY_MS);
@@ -88,19 +86,12 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   };
 }
 
-/** Removes journal entries of reads, which have their own, shorter retention. */
-async function pruneReads({ store }: World, nowMs: number): Promise<number> {
-  return (await store.pruneReads?.(nowMs - LIMITS.readRetentionMs)) ?? 0;
-}
-
 /** The number of entries that a clean-up would remove. */
-async function countEntries({ store }: World, plan: GcPlan, nowMs: number): Promise<number> {
-  // Without `pruneReads`, the numbers of the entries have no gaps, so the plan's count is exact.
-  if (store.pruneReads === undefined) return plan.entries;
-  const { throughSeq } = plan;
-  const untilMs = nowMs - LIMITS.readRetentionMs - 1;
-  const reads = await countMatching(store, { kinds: ['read'], afterSeq: throughSeq, untilMs });
-  return reads + (await countMatching(store, { beforeSeq: throughSeq + 1 }));
+async function countEntries({ store }: World, plan: GcPlan): Promise<number> {
+  // Without `snapshot`, the numbers of the entries have no gaps, so the plan's count is exact.
+  return store.snapshot === undefined
+    ? plan.entries
+    : countMatching(store, { beforeSeq: plan.throughSeq + 1 });
 }
 
 async function countMatching(store: Store, filter: EntryFilter): Promise<number> {

@@ -89,6 +89,7 @@ function workOf(sweep: Sweep): Work | undefined {
     case 'commit':
     case 'push':
     case 'pop':
+    case 'rewrite':
     case 'alias':
     case 'fed':
       return undefined;

@@ -3,6 +3,7 @@ import type { Effect, Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { ShownAs } from '../model/sighting.ts';
 import { clip, phrase } from '../report/bounded.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../report/git-files.ts';
 import { isFleetUrl } from '../store/open-state.ts';
 import type { RecordsPlace } from './records.ts';
 
@@ -92,8 +93,11 @@ function changeWords(entry: Entry): string {
   // Folders created or removed along with a file are not counted.
   const isFile = ({ before, after }: Effect): boolean =>
     ![before, after].some((side) => side.kind === 'directory');
-  const files = new Set(entry.effects?.filter(isFile).map((effect) => effect.key)).size;
-  const many = files > 1 && entry.action !== 'move' ? ` (${files} files)` : '';
+  const { shown, gits } = apartFromGit(entry.effects?.filter(isFile) ?? [], ({ relative }) => relative);
+  const files = new Set(shown.map(({ key }) => key)).size;
+  const counted = files > 1 && entry.action !== 'move' ? [`${files} files`] : [];
+  const named = gits.length === 0 ? counted : [...counted, GITS_OWN_FILES];
+  const many = named.length === 0 ? '' : ` (${named.join(' and ')})`;
   const recovered = entry.recovered === true ? ', recovered' : '';
   const lost = entry.notices?.includes('not-kept') === true ? ', not all kept' : '';
   const part = entry.undoesPart === undefined ? '' : ' of a part';

@@ -45,10 +45,10 @@ export interface FolderHealth {
   readonly guarantee: Workspace['guarantee'];
   /**
    * `own`: this machine's clock sets file times, so equal file times can replace hashing.
-   * `foreign`: another machine's clock sets them. `unreadable`: the folder cannot be opened, so it
+   * `elsewhere`: another machine's clock sets them. `unreadable`: the folder cannot be opened, so it
    * is unknown which clock sets them.
    */
-  readonly clock: 'own' | 'foreign' | 'unreadable';
+  readonly clock: 'own' | 'elsewhere' | 'unreadable';
 }
 
 export function folderHealth(folder: string): FolderHealth {
@@ -67,8 +67,8 @@ function clockIn(workspace: Workspace): FolderHealth['clock'] {
   const { place, stats } = outcome.located;
   const clock = new FileSystemClock();
   try {
-    const isForeign = clock.isRacy({ ...stats, mtimeNs: 0n, ctimeNs: 0n }, place.dir.prefix);
-    return isForeign ? 'foreign' : 'own';
+    const isElsewhere = clock.isRacy({ ...stats, mtimeNs: 0n, ctimeNs: 0n }, place.dir.prefix);
+    return isElsewhere ? 'elsewhere' : 'own';
   } finally {
     clock.close();
     place.dir.close();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changed, entry } from '../../test/support/entries.ts';
 import type { Entry } from '../model/entry.ts';
-import { falseAlarm, falseAlarms } from './judged-refusals.ts';
+import { FalseAlarms, falseAlarm } from './judged-refusals.ts';
 
 describe('a refusal', () => {
   const seen = { fingerprint: { sha256: 'old', size: 1 }, lines: 'whole', atMs: 0 };
@@ -42,13 +42,19 @@ describe('a refusal', () => {
     },
   );
 
-  it('of several is listed newest first if it was a false alarm', () => {
-    const alarms = falseAlarms([
+  it('is found among later entries if it was a false alarm', () => {
+    const alarms = new FalseAlarms();
+    const entries = [
       refusal({ seq: 1, code: 'NOT_READ', sha256: 'now', content: 'mine' }),
       changed('a.ts', ['now', 'mine'], { seq: 2 }),
       refusal({ seq: 3, code: 'STALE', sha256: 'old', seen }),
       refusal({ seq: 4, code: 'STALE', sha256: 'x', seen }),
-    ]);
-    expect(alarms.map(({ seq }) => seq)).toEqual([3, 1]);
+    ];
+    expect(
+      entries
+        .toReversed()
+        .filter((each) => alarms.add(each))
+        .map(({ seq }) => seq),
+    ).toEqual([3, 1]);
   });
 });

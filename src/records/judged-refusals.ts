@@ -1,10 +1,12 @@
-import type { Effect, Entry } from '../model/entry.ts';
+import type { Effect, Entry, State } from '../model/entry.ts';
 import type { RefusalCode } from '../model/verdict.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
-import { decodeText } from '../text/decode.ts';
+import { diffLines } from '../text/diff.ts';
+import { lineCount } from '../text/lines.ts';
 import { losesChange } from '../text/lost-change.ts';
 import { absolutePathOf } from './entry-words.ts';
-import { findBytes } from './net-effects.ts';
+import { countIn, parseLines } from './line-ranges.ts';
+import { findText, sizeOfHunks } from './path-diffs.ts';
 import type { Records } from './records.ts';
 
 /** A refusal that was only recorded, because the policy has `mode: observe`. The call went through. */
@@ -48,33 +50,20 @@ async function judged(records: Records, refusal: Entry): Promise<ObservedRefusal
 }
 
 async function verdictOf(
-  records: Records,
+  { images }: Records,
   { seen }: Entry,
   effect: Effect & { readonly root: string },
 ): Promise<ObservedRefusal['verdict']> {
   const { before, after } = effect;
   if (before.kind === 'absent') return 'wrong';
   if (after.kind === 'absent') return 'right';
-  const live = await textOf(records, before, effect);
-  const left = await textOf(records, after, effect);
+  const textOf = (state: State): Promise<string | undefined> =>
+    findText(images, state.kind === 'file' ? state.fingerprint : undefined, effect);
+  const [live, left] = [await textOf(before), await textOf(after)];
   if (live === undefined || left === undefined) return 'unknown';
-  const known = seen?.fingerprint;
-  const base =
-    known === undefined
-      ? undefined
-      : await textOf(records, { kind: 'file', fingerprint: known, mode: 0, kept: true }, effect);
+  const base = await findText(images, seen?.fingerprint, effect);
   const isLost = base === undefined || base === live ? dropsLines(live, left) : losesChange(base, live, left);
   return isLost ? 'right' : 'wrong';
-}
-
-async function textOf(
-  { images }: Records,
-  side: Effect['before'],
-  effect: Effect & { readonly root: string },
-): Promise<string | undefined> {
-  if (side.kind !== 'file') return undefined;
-  const found = await findBytes(images, side.fingerprint, effect);
-  return 'missing' in found ? undefined : decodeText(found.bytes)?.text;
 }
 
 /** True if a non-blank line occurs less often in `after` than in `before`. */
@@ -128,17 +117,53 @@ export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
   return content !== undefined && wrote === content && met === sha256 ? 'same-content' : undefined;
 }
 
-/**
- * Returns the refusals that were false alarms, newest first. `entries` must be sorted oldest first.
- */
-export function falseAlarms(entries: readonly Entry[]): Entry[] {
-  const nextChange = new Map<string, Entry>();
-  const found: Entry[] = [];
-  for (const entry of entries.toReversed()) {
-    if (entry.kind === 'change')
-      for (const { relative } of entry.effects ?? []) nextChange.set(`${entry.session}\0${relative}`, entry);
-    else if (falseAlarm(entry, nextChange.get(`${entry.session}\0${entry.path}`)) !== undefined)
-      found.push(entry);
+/** Finds false alarms among entries that are added newest first. */
+export class FalseAlarms {
+  /** The next change of each session and path. */
+  readonly #next = new Map<string, Entry>();
+
+  /** True if the entry is a refusal that was a false alarm, as far as the later entries show. */
+  add(entry: Entry): boolean {
+    const placeOf = (path: string | undefined): string => `${entry.session}\0${path}`;
+    if (entry.kind === 'refusal') return falseAlarm(entry, this.#next.get(placeOf(entry.path))) !== undefined;
+    for (const { relative } of entry.effects ?? []) this.#next.set(placeOf(relative), entry);
+    return false;
   }
-  return found;
+}
+
+/** Refusals because the session does not know the text that its change would remove. */
+const UNKNOWN_TEXT: ReadonlySet<RefusalCode | undefined> = new Set([
+  'NOT_READ',
+  'PARTIALLY_READ',
+  'READ_EXPIRED',
+  'STALE',
+  'REVISION_MISMATCH',
+]);
+
+/** True for a refusal that kept bytes which its session did not know. */
+export function isPrevented({ code, observed }: Entry): boolean {
+  return observed !== true && (code === 'WOULD_DESTROY' || UNKNOWN_TEXT.has(code));
+}
+
+/** True for the refusal of a change that would have removed a whole file or replaced its text. */
+export function isStoppedOverwrite({ action, code }: Entry): boolean {
+  return (action === 'overwrite' || action === 'delete') && UNKNOWN_TEXT.has(code);
+}
+
+/**
+ * The number of lines that a refused overwrite would have removed although its session had never
+ * seen them. Undefined if the texts are no longer known.
+ */
+export async function linesAtRisk({ images }: Records, refusal: Entry): Promise<number | undefined> {
+  const { seen, sha256, sizeBytes, root } = refusal;
+  if (sha256 === undefined || sizeBytes === undefined || !isStoppedOverwrite(refusal)) return undefined;
+  const at = { root, key: absolutePathOf(refusal) ?? '' };
+  const live = await findText(images, { sha256, size: sizeBytes }, at);
+  if (live === undefined) return undefined;
+  const total = lineCount(live);
+  const then = seen?.fingerprint;
+  if (seen === undefined || then === undefined) return total;
+  if (then.sha256 === sha256) return total - countIn(parseLines(seen.lines, total));
+  const old = await findText(images, then, at);
+  return old === undefined ? undefined : sizeOfHunks(diffLines(old, live).hunks).added;
 }

@@ -6,14 +6,14 @@ import { EntryChoice } from './entry-choice.ts';
 import { Records } from './records.ts';
 
 await describePostgres('a followed journal of a fleet', (server) => {
-  it('contains each entry that was recorded after the given number, also before the first query', async () => {
+  it('contains each entry that was recorded since the cursor, also before the first query', async () => {
     const records = await Records.openOrCreate({ home: scratch().home, store: server.url() });
     onTestFinished(() => records.close());
     const record = (path: string) => records.store.record({ entries: [readEntry({ path })] });
     await record('listed.ts');
-    const newest = await records.newestSeq();
+    const cursor = await records.cursor();
     await record('between.ts');
-    const followed = records.follow(new EntryChoice({ cwd: '/', all: true }), newest);
+    const followed = records.follow(new EntryChoice({ cwd: '/', all: true }), cursor);
     expect((await followed.next()).value).toMatchObject({ path: 'between.ts' });
     await record('later.ts');
     expect((await followed.next()).value).toMatchObject({ path: 'later.ts' });

@@ -6,7 +6,6 @@ import { openRecordedState, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
-import { diffOf, type NetEffect, type PathDiff } from './net-effects.ts';
 import { canonicalPath } from './scope.ts';
 
 /** The state folder and the store, which contain all data of Lookfirst. */
@@ -34,6 +33,8 @@ const FOLLOW_MS = 300;
 /** Changes with the same beginning of their ids are searched up to this number. */
 const MAX_NAMESAKES = 20;
 const SHORTEST_ID = 8;
+/** Matches the ids that most clients give their sessions. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * Lookfirst's records: the store and the images. All commands and views for users read the records
@@ -69,9 +70,9 @@ export class Records {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'make' }));
   }
 
-  /** The chosen entries, newest first. With `throughSeq`, only entries up to that number. */
-  async *entries(choice: EntryChoice, throughSeq?: number): AsyncGenerator<FleetEntry> {
-    const range = throughSeq === undefined ? {} : { beforeSeq: throughSeq + 1 };
+  /** The chosen entries, newest first. With `until`, only entries up to that position. */
+  async *entries(choice: EntryChoice, until?: string): AsyncGenerator<FleetEntry> {
+    const range = until === undefined ? {} : this.#between('0', until);
     for await (const entry of choice.of(this.store, range)) yield this.#placed(entry);
   }
 
@@ -81,15 +82,20 @@ export class Records {
     return { ...rest, machine, workspace: this.fleet.workspaceOf(entry.root) };
   }
 
-  /** Number of the newest entry; 0 when there is none. */
-  async newestSeq(): Promise<number> {
-    return (await this.store.state()).head.seq;
-  }
-
-  /** An opaque position in the journal, from which `newSince` continues. */
+  /**
+   * An opaque position in the journal, after all entries that exist now. In a store that machines
+   * share, an entry may appear after entries with higher numbers, so the position is that of a commit.
+   */
   async cursor(): Promise<string> {
     const { snapshot } = this.store;
-    return snapshot === undefined ? String(await this.newestSeq()) : await snapshot();
+    return snapshot === undefined ? String((await this.store.state()).head.seq) : await snapshot();
+  }
+
+  /** The filter for entries between two positions. '0' is the position before all entries. */
+  #between(from: string, to: string): Pick<EntryFilter, 'afterSeq' | 'beforeSeq' | 'committed'> {
+    return this.store.snapshot === undefined
+      ? { afterSeq: Number(from), beforeSeq: Number(to) + 1 }
+      : { committed: { from, to } };
   }
 
   /**
@@ -102,46 +108,16 @@ export class Records {
   ): Promise<{ readonly entries: readonly Entry[]; readonly cursor: string }> {
     const now = await this.cursor();
     if (now === cursor) return { entries: [], cursor };
-    const since =
-      this.store.snapshot === undefined
-        ? { afterSeq: Number(cursor) }
-        : { committed: { from: cursor, to: now } };
-    return { entries: await this.store.entries({ ...filter, ...since }), cursor: now };
+    return { entries: await this.store.entries({ ...filter, ...this.#between(cursor, now) }), cursor: now };
   }
 
-  /**
-   * Entries with numbers above `afterSeq`, oldest first, as they arrive. In a fleet store also
-   * entries with lower numbers, if they are committed from now on. Ends only when the caller stops.
-   */
-  async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<FleetEntry> {
-    const { snapshot } = this.store;
-    if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot, afterSeq);
-    for (let after = afterSeq; ; ) {
-      await setTimeout(FOLLOW_MS);
-      const head = await this.newestSeq();
-      if (head > after)
-        yield* choice.of(this.store, { afterSeq: after, beforeSeq: head + 1, order: 'oldest' });
-      after = head;
-    }
-  }
-
-  /**
-   * Like `follow`, for stores in which an entry may appear after entries with higher numbers. Finds
-   * new entries by their commit. Of the entries committed before the first query, those with
-   * numbers above `afterSeq` are new.
-   */
-  async *#followCommits(
-    choice: EntryChoice,
-    snapshot: () => Promise<string>,
-    afterSeq: number,
-  ): AsyncGenerator<FleetEntry> {
-    // The first query begins at '0', a position before every commit.
-    for (let [from, numbers] = ['0', { afterSeq }]; ; ) {
-      const to = await snapshot();
-      const filter = { ...numbers, committed: { from, to }, order: 'oldest' } as const;
+  /** Entries since a cursor, oldest first, as they arrive. Ends only when the caller stops. */
+  async *follow(choice: EntryChoice, cursor: string): AsyncGenerator<FleetEntry> {
+    for (let from = cursor; ; await setTimeout(FOLLOW_MS)) {
+      const to = await this.cursor();
+      const filter = { ...this.#between(from, to), order: 'oldest' } as const;
       if (to !== from) for await (const entry of choice.of(this.store, filter)) yield this.#placed(entry);
-      [from, numbers] = [to, { afterSeq: 0 }];
-      await setTimeout(FOLLOW_MS);
+      from = to;
     }
   }
 
@@ -174,6 +150,41 @@ export class Records {
   }
 
   /**
+   * The sessions whose ids begin with a text, or the one whose id it is. Without the sub-agents of
+   * these sessions.
+   */
+  async sessionsNamed(prefix: string): Promise<readonly string[]> {
+    if (!(await this.lacksSession(prefix))) return [prefix];
+    return namedBy(prefix, await this.#sessionIds());
+  }
+
+  /**
+   * For each session with a UUID as its id and a record, the shortest beginning of the id that names
+   * it alone, of at least `SHORTEST_ID` characters.
+   */
+  async shortSessions(sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const long = new Set(sessions.filter((id) => UUID.test(id)));
+    if (long.size === 0) return new Map();
+    const ids = await this.#sessionIds();
+    const shorten = (id: string): string => {
+      let length = SHORTEST_ID;
+      while (length < id.length && namedBy(id.slice(0, length), ids).length > 1) length += 1;
+      return id.slice(0, length);
+    };
+    return new Map(ids.filter((id) => long.has(id)).map((id) => [id, shorten(id)]));
+  }
+
+  async #sessionIds(): Promise<readonly string[]> {
+    return (await this.store.sessions()).map(({ id }) => id);
+  }
+
+  /** True if a session was named, and the store has neither its record nor an entry of it. */
+  async lacksSession(session: string | undefined): Promise<boolean> {
+    if (session === undefined || (await this.store.session(session)) !== undefined) return false;
+    return (await this.store.entries({ session, limit: 1 })).length === 0;
+  }
+
+  /**
    * The program of each session: from the session's record or, if the record was removed, from the entry that opened
    * the session.
    */
@@ -187,11 +198,6 @@ export class Records {
       if (client !== undefined) clients.set(session, client);
     }
     return clients;
-  }
-
-  /** The change of one path as text. */
-  diff(effect: NetEffect, options: Parameters<typeof diffOf>[2]): Promise<PathDiff> {
-    return diffOf(this.images, effect, options);
   }
 
   /** Verifies the hash chain of the journal's entries. */
@@ -214,6 +220,12 @@ export class Records {
   close(): Promise<void> {
     return this.store.close();
   }
+}
+
+/** The ids that begin with a text, without the sub-agents of the others. */
+function namedBy(prefix: string, ids: readonly string[]): readonly string[] {
+  const found = ids.filter((id) => id.startsWith(prefix));
+  return found.filter((id) => !found.some((other) => id.startsWith(`${other}/`)));
 }
 
 function recordedAt(place: RecordsPlace) {

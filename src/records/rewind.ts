@@ -23,40 +23,28 @@ export async function rewindJob(
   }: { readonly turn: TurnView; readonly scope: Scope; readonly of: 'session' | 'everyone' },
 ): Promise<UndoJob | undefined> {
   const families = new Families(await store.sessions());
-  const since: Entry[] = [];
-  const filter = { ...scope.filter, kinds: ['turn', 'change'], afterSeq: turn.seq - 1 } as const;
-  for await (const entry of walkEntries(store, filter)) since.push(entry);
-  const marks = since.filter(({ kind }) => kind === 'turn');
-  const changes = since.filter(
-    (entry) => entry.kind === 'change' && (of === 'everyone' || isOf(turn, entry, { families, marks })),
-  );
-  const roots = [
-    ...new Set([...changes.map(({ root }) => root), ...netEffects(changes).map(({ root }) => root)]),
-  ];
+  /** The sessions that recorded each turn, by the turn's id. */
+  const recordedBy = new Map<string | undefined, Set<string>>();
+  const all: Entry[] = [];
+  const isOf = ({ session, turn: named }: Entry): boolean => {
+    if (of === 'everyone' || families.lineOf(session).includes(turn.session)) return true;
+    // The store has no record of a sub-agent without a name. Its changes are recognised by their
+    // turn id, which is that of the parent session.
+    const sessions = named === undefined ? undefined : recordedBy.get(named);
+    return sessions?.has(turn.session) === true && !sessions.has(session);
+  };
+  const since = { kinds: ['turn', 'change'], afterSeq: turn.seq - 1, order: 'oldest' } as const;
+  for await (const entry of walkEntries(store, { ...scope.filter, ...since })) {
+    if (entry.kind === 'turn')
+      recordedBy.set(entry.turn, (recordedBy.get(entry.turn) ?? new Set()).add(entry.session));
+    else all.push(entry);
+  }
+  const changes = all.filter(isOf);
+  const roots = [...new Set([...changes, ...netEffects(changes)].map(({ root }) => root))];
   const sessions = of === 'everyone' ? undefined : [...new Set(changes.map(({ session }) => session))];
-  const target = { kind: 'since', roots, afterSeq: turn.seq } as const;
-  const selected = selectChanges(
-    new UndoHistory(since),
-    sessions === undefined ? target : { ...target, sessions },
-  );
-  if (selected.length === 0) return undefined;
+  const target = { kind: 'since', roots, afterSeq: turn.seq, ...(sessions && { sessions }) } as const;
+  if (selectChanges(new UndoHistory(all), target).length === 0) return undefined;
   return { roots, selection: { rewind: { turn: turn.turn, afterSeq: turn.seq, sessions } } };
-}
-
-/**
- * True for changes of the turn's session and its sub-agents. The store has no record of a sub-agent
- * without a name. Its changes are recognised by their turn id, which is that of the parent session.
- */
-function isOf(
-  { session }: TurnView,
-  entry: Entry,
-  { families, marks }: { readonly families: Families; readonly marks: readonly Entry[] },
-): boolean {
-  if (families.includes(session, entry.session)) return true;
-  const named = marks.filter(({ turn }) => turn !== undefined && turn === entry.turn);
-  return (
-    named.some((mark) => mark.session === session) && !named.some((mark) => mark.session === entry.session)
-  );
 }
 
 /**

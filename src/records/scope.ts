@@ -73,13 +73,11 @@ export function canonicalPath(cwd: string, path: string, links: 'all' | 'parents
   const full = resolve(cwd, path);
   const everything = Workspace.open([parse(full).root]);
   try {
-    const outcome = everything.locate(full, 'status', links);
-    if (!outcome.ok) return { absolute: full, key: full, kind: 'missing' };
-    const { located } = outcome;
-    located.place.dir.close();
-    const { absolute, key } = located.place.path;
-    if (!located.exists) return { absolute, key, kind: 'missing' };
-    return { absolute, key, kind: located.stats.isDirectory() ? 'folder' : 'file' };
+    const found = everything.resolve(full, 'status', links);
+    if (!found.ok) return { absolute: full, key: full, kind: 'missing' };
+    const { absolute, key } = found.path;
+    if (!found.exists) return { absolute, key, kind: 'missing' };
+    return { absolute, key, kind: found.stats.isDirectory() ? 'folder' : 'file' };
   } finally {
     everything.close();
   }

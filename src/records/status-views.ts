@@ -1,16 +1,34 @@
 import type { World } from '../gate/world.ts';
-import type { Entry } from '../model/entry.ts';
+import type { Entry, EntryKind } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import type { FileStatus } from '../model/results.ts';
 import type { SessionRecord } from '../model/session-record.ts';
-import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
+import type { EntryFilter, Store } from '../store/store.ts';
 import { Knowledge } from '../views/knowledge.ts';
+import { isPrevented } from './judged-refusals.ts';
 import type { Records } from './records.ts';
-import type { Scope } from './scope.ts';
-import { canonicalPath } from './scope.ts';
-import { byLastUse, lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
+import { canonicalPath, type Scope } from './scope.ts';
+
+/**
+ * A session with its newest turn. If machines share the store, also the machine and workspace where
+ * it works.
+ */
+export interface PlacedSession extends SessionRecord {
+  /**
+   * The label or id of the session's newest turn. Absent if the turn is older than the last `MAX_TURNS` turns in scope.
+   */
+  readonly turn?: string;
+  readonly machine?: string;
+  readonly workspace?: string;
+}
+
+/** Maximum number of newest turns that are searched for the newest turn of each session. */
+const MAX_TURNS = 1000;
+/** Up to this number, sessions are not sorted by their last use, which would take a query for each. */
+const FEW_SESSIONS = 20;
 
 /**
  * The sessions in a scope, and the roots of their workspaces. Also includes the root of the newest
@@ -27,20 +45,49 @@ interface StatusPlaces {
  * and workspace; 0 means all, undefined none.
  */
 export async function surroundings(records: Records, scope: Scope, listed?: number): Promise<StatusPlaces> {
-  const { store } = records;
-  // Both queries are sent together, so that a store on another machine costs one round trip.
-  const [known, [newest]] = await Promise.all([
+  const { store, fleet } = records;
+  // The queries are sent together, so that a store on another machine costs one round trip.
+  const [known, [newest], marks] = await Promise.all([
     store.sessions(),
     // Leave out notices, because notices about the whole state name no workspace.
     store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 }),
+    listed === undefined ? [] : store.entries({ ...scope.filter, kinds: ['turn'], limit: MAX_TURNS }),
   ]);
   const inScope = known.filter((record) => scope.includes(record.root));
-  const count = listed === 0 ? inScope.length : listed;
-  const all = await byLastUse(records, inScope, count);
-  const placed = await placedSessions(records, scope, all.slice(0, count ?? 0));
-  const sessions = [...placed, ...all.slice(count ?? 0)];
-  const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
-  return { sessions, roots: [...new Set(roots)] };
+  const count = listed === 0 ? inScope.length : (listed ?? 0);
+  const isShort = inScope.length <= Math.min(FEW_SESSIONS, listed === undefined ? FEW_SESSIONS : count);
+  const all = isShort ? inScope : await byLastUse(store, inScope);
+  const machines = fleet && (await newestEntries(store, all.slice(0, count)));
+  const placed = all.slice(0, count).map((record): PlacedSession => {
+    const mark = marks.find(({ session }) => session === record.id);
+    const session = { ...record, ...defined({ turn: mark?.label ?? mark?.turn }) };
+    if (fleet === undefined) return session;
+    const machine = machines?.get(record.id)?.machine ?? fleet.machine;
+    return { ...session, machine, workspace: fleet.workspaceOf(record.root) };
+  });
+  const roots = [...all, ...(newest === undefined ? [] : [newest])].map(({ root }) => root);
+  return { sessions: [...placed, ...all.slice(count)], roots: [...new Set(roots)] };
+}
+
+/**
+ * Sorts sessions by their last use, newest first. Records have only the times of opening and
+ * closing, so the newest journal entry of each open session counts as well. Otherwise a list of the
+ * newest sessions would lack one that was opened long ago and is in use.
+ */
+async function byLastUse(store: Store, records: readonly SessionRecord[]): Promise<readonly SessionRecord[]> {
+  const open = records.filter(({ closedMs }) => closedMs === undefined);
+  const used = await newestEntries(store, open);
+  const lastUse = ({ id, lastMs }: SessionRecord): number => Math.max(lastMs, used.get(id)?.atMs ?? 0);
+  return records.toSorted((a, b) => lastUse(b) - lastUse(a));
+}
+
+async function newestEntries(
+  store: Store,
+  sessions: readonly SessionRecord[],
+): Promise<ReadonlyMap<string, Entry | undefined>> {
+  const newest = ({ id }: SessionRecord) => store.entries({ session: id, limit: 1 });
+  const found = await inSteps(sessions, newest);
+  return new Map(sessions.map(({ id }, index) => [id, found[index]?.[0]]));
 }
 
 /** A file, its last change and what sessions have seen of it. */
@@ -97,18 +144,8 @@ export async function fileView(
 
 /** The files a session has seen, most recently seen first. */
 export async function filesSeenBy({ world }: Sessions, session: string): Promise<readonly FileStatus[]> {
-  return (await allSeenBy(world, session)).files;
-}
-
-/** Everything that a session has seen, and the status of each file among it. */
-async function allSeenBy(
-  world: World,
-  session: string,
-): Promise<{ readonly sightings: readonly Sighting[]; readonly files: readonly FileStatus[] }> {
-  const knowledge = new Knowledge({ ...world, session });
-  const sightings = await knowledge.all();
-  const seen = await status(world, knowledge, undefined, Infinity);
-  return { sightings, files: seen.ok ? seen.files : [] };
+  const seen = await status(world, new Knowledge({ ...world, session }), undefined, Infinity);
+  return seen.ok ? seen.files : [];
 }
 
 /** The newest change of the workspaces in a scope. */
@@ -137,15 +174,16 @@ interface SessionFreshness {
 
 /** Counts of the files that each session has seen, in the order of `records`. */
 export function freshnessOf(
-  { world }: Sessions,
+  sessions: Sessions,
   records: readonly SessionRecord[],
 ): Promise<readonly SessionFreshness[]> {
-  return inSteps(records, async (record) => {
-    const { sightings, files } = await allSeenBy(world, record.id);
+  return inSteps(records, async ({ id, lastMs }) => {
+    const sightings = await new Knowledge({ ...sessions.world, session: id }).all();
+    const files = await filesSeenBy(sessions, id);
     return {
       seen: sightings.filter((sighting) => sighting.how !== 'listing').length,
       outOfDate: files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length,
-      lastMs: lastUsedMs(record, sightings),
+      lastMs: sightings.reduce((last, { atMs }) => Math.max(last, atMs), lastMs),
     };
   });
 }
@@ -193,80 +231,52 @@ export interface PreventedHarm {
   readonly commandsUndoable: number;
 }
 
+/** Entries are counted for this period. Older ones do not show whether the gate works now. */
 const WEEK_MS = 7 * 24 * 60 * 60_000;
-/** The newest refusals and changes of the week are counted, up to this number. */
-const MAX_WEEK = 10_000;
-const STOPPED: ReadonlySet<string | undefined> = new Set([
-  'NOT_READ',
-  'PARTIALLY_READ',
-  'READ_EXPIRED',
-  'STALE',
-  'REVISION_MISMATCH',
-  'WOULD_DESTROY',
-]);
+/** The newest refusals and changes, and the newest notices and unjudged calls, are counted up to these numbers. */
+const [MAX_WEEK, MAX_COUNTED] = [10_000, 1000];
 
-/** Counts the harm that was prevented in the last seven days, in a scope. */
-export async function preventedHarm(
-  { store }: Pick<Records, 'store'>,
-  { nowMs, scope }: { readonly nowMs: number; readonly scope: Scope },
-): Promise<PreventedHarm> {
-  const entries = await store.entries({
-    ...scope.filter,
-    kinds: ['refusal', 'change'],
-    sinceMs: nowMs - WEEK_MS,
-    limit: MAX_WEEK,
-  });
+interface WeekRequest {
+  readonly nowMs: number;
+  /** Default: everywhere. */
+  readonly scope?: Scope;
+}
+
+/** The filter for the entries of the last seven days. */
+function lately({ nowMs, scope }: WeekRequest, kinds: readonly EntryKind[], limit: number): EntryFilter {
+  return { ...(scope?.filter ?? {}), kinds, sinceMs: nowMs - WEEK_MS, limit };
+}
+
+/** Counts the harm that was prevented in the last seven days. */
+export async function preventedHarm({ store }: Stored, request: WeekRequest): Promise<PreventedHarm> {
+  const entries = await store.entries(lately(request, ['refusal', 'change'], MAX_WEEK));
   const count = (fits: (entry: Entry) => boolean): number => entries.filter(fits).length;
   return {
-    overwritesStopped: count(({ code, observed }) => observed !== true && STOPPED.has(code)),
+    overwritesStopped: count(isPrevented),
     editsMerged: count(({ kind, diffBytes }) => kind === 'change' && diffBytes !== undefined),
     commandsUndoable: count(({ kind, action }) => kind === 'change' && action === 'run'),
   };
 }
 
-/** Calls in agent programs such as Claude Code that the hooks let pass without a judgement. */
-export interface UnjudgedCalls {
-  /** The number of unjudged calls, at most `MAX_COUNTED`. */
+/** Entries of the last seven days: their number, at most `MAX_COUNTED`, and the newest one. */
+export interface CountedEntries {
   readonly count: number;
   readonly newest: Entry | undefined;
 }
 
-/**
- * Period for which unjudged calls and destructions are counted. Older calls do not show whether the
- * hooks work now.
- */
-const LATELY_MS = 7 * 24 * 60 * 60_000;
-const MAX_COUNTED = 1000;
+type Stored = Pick<Records, 'store'>;
 
-/** The unjudged calls of the last seven days, in a scope or everywhere. */
-export async function unjudgedCalls(
-  { store }: Pick<Records, 'store'>,
-  { nowMs, scope }: { readonly nowMs: number; readonly scope?: Scope },
-): Promise<UnjudgedCalls> {
-  const entries = await store.entries({
-    ...(scope?.filter ?? {}),
-    kinds: ['unjudged'],
-    sinceMs: nowMs - LATELY_MS,
-    limit: MAX_COUNTED,
-  });
+/** The calls in agent programs such as Claude Code that the hooks let pass without a judgement. */
+export async function unjudgedCalls({ store }: Stored, request: WeekRequest): Promise<CountedEntries> {
+  const entries = await store.entries(lately(request, ['unjudged'], MAX_COUNTED));
   return { count: entries.length, newest: entries[0] };
 }
 
-/** Commands that removed what nothing else held, and that nobody has undone. */
-export interface Destructions {
-  readonly count: number;
-  readonly newest: Entry | undefined;
-}
-
-/** The destructions of the last seven days in a scope. */
-export async function destructions(
-  { store }: Pick<Records, 'store'>,
-  { nowMs, scope }: { readonly nowMs: number; readonly scope: Scope },
-): Promise<Destructions> {
-  const lately = { ...scope.filter, sinceMs: nowMs - LATELY_MS, limit: MAX_COUNTED };
-  const notices = await store.entries({ ...lately, kinds: ['notice'] });
+/** The commands that removed what nothing else held, and that nobody has undone. */
+export async function destructions({ store }: Stored, request: WeekRequest): Promise<CountedEntries> {
+  const notices = await store.entries(lately(request, ['notice'], MAX_COUNTED));
   const caused = notices.filter(({ loss }) => loss === 'caused');
-  const changes = caused.length === 0 ? [] : await store.entries({ ...lately, kinds: ['change'] });
+  const changes = caused.length === 0 ? [] : await store.entries(lately(request, ['change'], MAX_COUNTED));
   const undone = new Set(changes.flatMap((entry) => [entry.undoes, ...(entry.undone?.changes ?? [])]));
   const standing = caused.filter(({ change }) => !undone.has(change));
   return { count: standing.length, newest: standing[0] };

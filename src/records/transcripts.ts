@@ -10,7 +10,6 @@ import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
 import { detectFormat, formatNamed } from '../history/detect.ts';
 import type { SeenEntry } from '../history/entry.ts';
 import { Fold, type FoldObserver, type ObservedChange } from '../history/fold.ts';
-import { Reader } from '../history/format.ts';
 import type { HistoryOptions } from '../history/history-sighting.ts';
 import { enterDirectory, isInside, locate } from '../history/paths.ts';
 import type { RecordedResult } from '../history/tool-result.ts';
@@ -148,8 +147,8 @@ export function auditTranscript(text: string, options: HistoryOptions): Audit {
   const auditor = new Auditor(options);
   if (records.length === 0) return { format: undefined, ...auditor.counted() };
   const format = detectFormat(records.slice(0, DECIDING));
-  const reader = new Reader(formatNamed(format), new Fold(options, auditor));
-  for (const record of records) reader.read(record);
+  const read = formatNamed(format).open(new Fold(options, auditor));
+  for (const record of records) read(record);
   return { format, ...auditor.counted() };
 }
 

@@ -1,4 +1,4 @@
-import { UndoHistory } from '../journal/undo-history.ts';
+import { effective, isUndo, UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
@@ -36,68 +36,33 @@ interface TurnRequest {
 }
 
 /** The turns in a scope, newest first. A turn of a session includes what its sub-agents did. */
-export async function turnViews(records: Records, request: TurnRequest): Promise<TurnView[]> {
-  const families = new Families(await records.store.sessions());
-  const marks = await marksFor(records, request, families);
+export async function turnViews({ store }: Records, request: TurnRequest): Promise<TurnView[]> {
+  const log = new TurnLog(new Families(await store.sessions()), request.session);
+  const marks = await marksFor(store, request, log);
   const oldest = marks.at(-1);
   if (oldest === undefined) return [];
   // A change belongs to the newest turn before it, so every turn since the oldest requested one is
   // needed.
-  const filter = { ...request.scope.filter, kinds: ['turn', 'change'], order: 'oldest' } as const;
-  const all: Entry[] = [];
-  for await (const entry of walkEntries(records.store, { ...filter, afterSeq: oldest.seq - 1 }))
-    all.push(entry);
-  const isFirst = unlessRepeated(all);
-  const isOwn = request.session === undefined ? unlessInherited(all, families) : () => true;
-  const isShown = (entry: Entry): boolean => isFirst(entry) && isOwn(entry);
-  const byMark = changesByMark(all.filter(isShown), families);
-  const history = new UndoHistory(all);
-  return marks
-    .filter(isShown)
-    .slice(0, limitOf(request))
-    .map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+  const since = { kinds: ['turn', 'change'], order: 'oldest', afterSeq: oldest.seq - 1 } as const;
+  for await (const entry of walkEntries(store, { ...request.scope.filter, ...since })) log.add(entry);
+  const wanted = new Set(marks.map((mark) => log.nameOf(mark)));
+  return log.views(wanted).slice(0, limitOf(request));
 }
 
 function limitOf({ limit = 0 }: TurnRequest): number {
   return limit === 0 ? Infinity : limit;
 }
 
-/**
- * Returns a filter that removes repeated turn entries. A session that works in several workspaces
- * begins a turn in each of them, and only the first entry counts. `entries` must be sorted oldest
- * first.
- */
-function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
-  const first = new Map<string, number>();
-  const keyOf = ({ session, turn }: Entry): string => JSON.stringify([session, turn]);
-  for (const entry of entries)
-    if (entry.kind === 'turn' && !first.has(keyOf(entry))) first.set(keyOf(entry), entry.seq);
-  return (entry) => entry.kind !== 'turn' || first.get(keyOf(entry)) === entry.seq;
-}
-
-/**
- * Returns a filter that removes a turn entry of a sub-agent if its parent has a turn with the same
- * id. The sub-agent then works in its parent's turn.
- */
-function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
-  const marks = entries.filter(({ kind }) => kind === 'turn');
-  return ({ kind, turn, session }) =>
-    kind !== 'turn' ||
-    !marks.some(
-      (mark) => mark.turn === turn && mark.session !== session && families.includes(mark.session, session),
-    );
-}
-
-/**
- * The entries that begin the requested turns, newest first. A turn has several entries if its
- * session works in several workspaces, or if its sub-agents record it, too. All of them count as
- * one turn.
- */
-async function marksFor({ store }: Records, request: TurnRequest, families: Families): Promise<Entry[]> {
+/** The entries that begin the requested turns, newest first. A turn may have several: see `TurnLog`. */
+async function marksFor(
+  store: Store,
+  request: TurnRequest,
+  log: Pick<TurnLog, 'nameOf'>,
+): Promise<readonly Entry[]> {
   const { scope, session, name, before } = request;
   const filter = { ...scope.filter, kinds: ['turn'], ...defined({ session, beforeSeq: before }) } as const;
   const limit = limitOf(request);
-  if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, families });
+  if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, log });
   const marks: Entry[] = [];
   for await (const entry of walkEntries(store, filter)) marks.push(entry);
   if (name === undefined) return marks;
@@ -111,14 +76,14 @@ const MARKS_PER_TURN = 4;
 async function newestMarks(
   store: Store,
   filter: EntryFilter,
-  { limit, families }: { readonly limit: number; readonly families: Families },
-): Promise<Entry[]> {
-  const idOf = ({ session, turn }: Entry): string => JSON.stringify([families.topOf(session), turn]);
+  { limit, log }: { readonly limit: number; readonly log: Pick<TurnLog, 'nameOf'> },
+): Promise<readonly Entry[]> {
   for (let most = limit * MARKS_PER_TURN; ; most *= MARKS_PER_TURN) {
     const marks = await store.entries({ ...filter, limit: most });
-    const turns = new Set(marks.map(idOf));
+    const turns = new Set(marks.map((mark) => log.nameOf(mark)));
     const wanted = new Set([...turns].slice(0, limit));
-    if (turns.size > limit || marks.length < most) return marks.filter((mark) => wanted.has(idOf(mark)));
+    if (turns.size > limit || marks.length < most)
+      return marks.filter((mark) => wanted.has(log.nameOf(mark)));
   }
 }
 
@@ -135,84 +100,106 @@ export class Families {
   }
 
   /**
-   * True for the session itself and its sub-agents. A sub-agent has an id `SESSION/AGENT`, or its
-   * record names the parent session.
+   * A session, its parent and all further ancestors. The record of a sub-agent names its parent; a
+   * sub-agent without a record has an id `PARENT/AGENT`.
    */
-  includes(session: string, member: string): boolean {
-    const visited = new Set<string>();
-    for (
-      let id: string | undefined = member;
-      id !== undefined && !visited.has(id);
-      id = this.#parents.get(id)
-    ) {
-      if (id === session || id.startsWith(`${session}/`)) return true;
-      visited.add(id);
+  lineOf(session: string): readonly string[] {
+    const line: string[] = [];
+    let id: string | undefined = session;
+    while (id !== undefined && !line.includes(id)) {
+      line.push(id);
+      const slash: number = id.lastIndexOf('/');
+      id = this.#parents.get(id) ?? (slash > 0 ? id.slice(0, slash) : undefined);
     }
-    return false;
+    return line;
   }
+}
 
-  /** The session itself or, for a sub-agent, the session at the top of its family. */
-  topOf(member: string): string {
-    const visited = new Set<string>();
-    let top = member;
-    for (
-      let id: string | undefined = member;
-      id !== undefined && !visited.has(id);
-      id = this.#parents.get(id)
-    ) {
-      visited.add(id);
-      top = id;
-    }
-    return top.split('/')[0] ?? top;
-  }
+/** A turn and its changes, as far as they have been read. */
+interface Turn {
+  readonly mark: Entry;
+  readonly files: Set<string>;
+  /** For each change: its id, and the paths that it changed. Not the entries, which may have megabytes. */
+  readonly changes: { readonly change: string; readonly seq: number; readonly keys: readonly string[] }[];
 }
 
 /**
- * The changes of each turn, by the number of the turn's entry. `entries` must be sorted oldest
- * first.
+ * Assigns changes to turns. A turn begins with several entries if its session works in several
+ * workspaces, or if its sub-agents record it, too. All of them count as one turn.
  */
-function changesByMark(entries: readonly Entry[], families: Families): ReadonlyMap<number, Entry[]> {
-  const marks: Entry[] = [];
-  const byMark = new Map<number, Entry[]>();
-  for (const entry of entries) {
-    if (entry.kind === 'turn') marks.push(entry);
-    const mark = entry.kind === 'change' ? turnOf(entry, marks, families) : undefined;
-    if (mark === undefined) continue;
-    const made = byMark.get(mark.seq);
-    if (made === undefined) byMark.set(mark.seq, [entry]);
-    else made.push(entry);
+class TurnLog {
+  readonly #families: Families;
+  readonly #session: string | undefined;
+  readonly #turns = new Map<string, Turn>();
+  /** The newest turn with each id. */
+  readonly #withId = new Map<string | undefined, Turn>();
+  /** The newest turn that each session recorded. */
+  readonly #newestOf = new Map<string, Turn>();
+  readonly #undos: Entry[] = [];
+
+  /** With `session`, only turns of that session and what its sub-agents did in them. */
+  constructor(families: Families, session: string | undefined) {
+    this.#families = families;
+    this.#session = session;
   }
-  return byMark;
-}
 
-/**
- * The turn to which a change belongs: the turn that the change names, otherwise the newest turn
- * before it. Turns of the change's own session and of its parent session count.
- */
-function turnOf(change: Entry, marks: readonly Entry[], families: Families): Entry | undefined {
-  const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);
-  if (change.turn === undefined) return marks.findLast(isRelated);
-  const named = marks.filter(({ turn }) => turn === change.turn);
-  // A sub-agent without a name has no record that names its parent. So fall back to any turn with
-  // this id, which is the parent's: ids are unique.
-  return (
-    named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
-  );
-}
+  /** Identifies a turn by its id and by the session at the top of the family, or the given session. */
+  nameOf({ session, turn }: Pick<Entry, 'session' | 'turn'>): string {
+    const line = this.#families.lineOf(session);
+    const owner = line.find((id) => id === this.#session) ?? line.at(-1);
+    return JSON.stringify([owner, turn]);
+  }
 
-function viewOf(mark: Entry, changes: readonly Entry[], history: UndoHistory): TurnView {
-  const { turn = '', label, prompt, promptNumber, session, root, atMs, seq, git } = mark;
-  return {
-    turn,
-    ...defined({ label, prompt, promptNumber, git }),
-    session,
-    root,
-    atMs,
-    seq,
-    files: [...new Set(changes.flatMap(filesOf))],
-    changes: changes.flatMap(({ change }) => change ?? []),
-    stands: changes.some((entry) => history.standing(entry).length > 0),
-  };
+  /** Adds a turn or a change. Entries must be added oldest first. */
+  add(entry: Entry): void {
+    if (entry.kind === 'turn') this.#begin(entry);
+    else this.#assign(entry);
+  }
+
+  #begin(mark: Entry): void {
+    const name = this.nameOf(mark);
+    const turn = this.#turns.get(name) ?? { mark, files: new Set(), changes: [] };
+    this.#turns.set(name, turn);
+    this.#withId.set(mark.turn, turn);
+    this.#newestOf.set(mark.session, turn);
+  }
+
+  #assign(entry: Entry): void {
+    if (isUndo(entry)) this.#undos.push(entry);
+    const turn = this.#turnOf(entry);
+    if (turn === undefined || entry.change === undefined) return;
+    for (const path of filesOf(entry)) turn.files.add(path);
+    const keys = effective(entry).map(({ key }) => key);
+    turn.changes.push({ change: entry.change, seq: entry.seq, keys });
+  }
+
+  /**
+   * The turn to which a change belongs: the turn that the change names, otherwise the newest one of
+   * its session and that session's ancestors.
+   */
+  #turnOf(change: Entry): Turn | undefined {
+    // A sub-agent without a name has no record that names its parent. So fall back to any turn with
+    // this id, which is the parent's: ids are unique.
+    if (change.turn !== undefined)
+      return this.#turns.get(this.nameOf(change)) ?? this.#withId.get(change.turn);
+    const related = this.#families.lineOf(change.session).flatMap((id) => this.#newestOf.get(id) ?? []);
+    return related.sort((a, b) => b.mark.seq - a.mark.seq)[0];
+  }
+
+  /** The turns with these names, newest first. */
+  views(names: ReadonlySet<string>): TurnView[] {
+    const history = new UndoHistory(this.#undos);
+    const wanted = [...this.#turns].filter(([name]) => names.has(name)).map(([, turn]) => turn);
+    return wanted.reverse().map(({ mark, files, changes }): TurnView => {
+      const { turn = '', label, prompt, promptNumber, session, root, atMs, seq, git } = mark;
+      return {
+        ...{ turn, session, root, atMs, seq, ...defined({ label, prompt, promptNumber, git }) },
+        files: [...files],
+        changes: changes.map(({ change }) => change),
+        stands: changes.some((each) => each.keys.some((key) => history.undoerOf(each, key) === undefined)),
+      };
+    });
+  }
 }
 
 function filesOf({ effects = [] }: Entry): string[] {

@@ -35,11 +35,16 @@ export function jsonText(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(ALL_UNPRINTABLE, escaped);
 }
 
+/** A word as a POSIX shell takes it literally. */
+export function quotedWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** A path as one visible word of a shell command, which the shell does not expand or take for an option. */
 export function shellPath(path: string): string {
   const operand = path.startsWith('-') ? `./${path}` : path;
   if (/^[\w./@%+,:-]+$/.test(operand)) return operand;
-  if (!UNPRINTABLE.test(operand)) return `'${operand.replaceAll("'", "'\\''")}'`;
+  if (!UNPRINTABLE.test(operand)) return quotedWord(operand);
   return `$'${jsonText(operand).slice(1, -1).replaceAll("'", "\\'")}'`;
 }
 

@@ -2,6 +2,7 @@ import type { CommandFile, RunResult } from '../model/results.ts';
 import { countOf } from './amounts.ts';
 import { pathText, phrase, quotation } from './bounded.ts';
 import { describeNotice } from './describe-notice.ts';
+import { apartFromGit, GITS_OWN_FILES } from './git-files.ts';
 import { readCall, type ToolNames } from './tool-names.ts';
 
 /**
@@ -15,14 +16,17 @@ export function commandText(result: RunResult, tools: ToolNames): string {
   return [
     endWords(result),
     ...outputWords(result, tools),
-    ...renameWords(result),
+    ...(result.exitCode === 0 ? [] : renameWords(`${result.output.head}\n${result.output.tail ?? ''}`)),
     ...changeWords(result),
   ].join('\n');
 }
 
-/** Explains EXDEV, which the kernel answers when a program renames a folder that the layer has not created. */
-function renameWords({ exitCode, output: { head, tail = '' } }: RunResult): string[] {
-  if (exitCode === 0 || !/\bEXDEV\b|cross-device link/i.test(`${head}\n${tail}`)) return [];
+/**
+ * Explains EXDEV, which the kernel answers when a program renames a folder that the layer has not
+ * created. Empty if the output of the failed command does not mention it.
+ */
+export function renameWords(output: string): string[] {
+  if (!/\bEXDEV\b|cross-device link/i.test(output)) return [];
   return [
     'Commands work on a copy-on-write view, in which the kernel refuses to rename an existing folder (EXDEV). `mv` moves it all the same, by copying.',
   ];
@@ -54,13 +58,15 @@ export function changeWords(result: RunResult): string[] {
   const { files, cut, committed, change, ended } = result;
   if (ended !== undefined) return [];
   const total = files.length + cut;
-  const named = files.slice(0, MAX_PATHS_IN_TEXT);
-  const rest = total - named.length;
+  const { shown, gits } = apartFromGit(files, ({ path }) => path);
+  const named = shown.slice(0, MAX_PATHS_IN_TEXT);
+  const rest = total - gits.length - named.length;
   const head = committed
     ? `changed ${countOf(total, 'path')}`
     : `nothing was committed; ${countOf(total, 'path')} would have changed`;
   return [
     ...(total === 0 ? ['changed no file'] : [`${head}:`, ...named.flatMap(fileWords)]),
+    ...(gits.length === 0 ? [] : [`- ${GITS_OWN_FILES}`]),
     ...(rest === 0 ? [] : [`- and ${rest} more`]),
     ...noteWords(result),
     ...endedWords(result),

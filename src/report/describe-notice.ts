@@ -76,6 +76,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return `The earlier bytes of these files could not be kept, so no undo brings them back: ${someOf(notice.paths, notice.cut)}.`;
     case 'destroyed':
       return `This removed what nothing else holds: ${someOf(notice.names, notice.cut)}. It is kept: lookfirst undo ${phrase(notice.change)} restores it.`;
+    case 'in-stash':
+      return `A stash still has what this removed: ${someOf(notice.paths, notice.cut)}. git stash list names it.`;
     case 'work-destroyed':
       return `${sessionWords({ session: notice.by })}'s command "${phrase(notice.command)}" removed your uncommitted change of ${someOf(notice.paths)}. lookfirst undo ${phrase(notice.change)} restores it.`;
     case 'claimed':

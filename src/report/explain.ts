@@ -110,9 +110,10 @@ export function explain(refusal: Refusal, options: ExplainOptions = {}): string 
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, nowMs)]
       : inSeedWords(template, refusal, { nowMs, tools });
-  // If the refusal has `now`, a repeated call is allowed, so do not say that repeating does not
-  // help.
-  const again = whatDiffers(refusal) === undefined && explainsItself(refusal.detail?.repeated ?? 0);
+  // A refusal that has `now` or the next step `repeat` lets a repeated call through, so do not say
+  // that repeating does not help.
+  const repeatable = whatDiffers(refusal) !== undefined || refusal.next === 'repeat';
+  const again = !repeatable && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
     ...batch(refusal),

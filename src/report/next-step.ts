@@ -1,5 +1,5 @@
 import type { Refusal, RefusalOf } from '../model/verdict.ts';
-import { clip, jsonText, pathText } from './bounded.ts';
+import { clip, jsonText, pathText, quotedWord } from './bounded.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
@@ -267,7 +267,7 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
 /** A path as one word of a shell line. */
 function shellWord(path: string): string {
   const text = pathText(path);
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${path.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : quotedWord(path);
 }
 
 function askHuman({ code, action, path, detail }: Refusal): string {

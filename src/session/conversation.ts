@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { World } from '../gate/world.ts';
 import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
+import type { SessionEvent } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
@@ -24,9 +25,6 @@ const MAX_SEARCHED = 1000;
  * process that joins the session writes an entry, and usually only a few of these follow the event.
  */
 const MAX_JOINING = 20;
-
-/** The journal's word for a conversation that its client has resumed. */
-const RESUMED = 'resumed';
 
 /** The events of a session's conversation: turns, compaction, resuming, rewinding. Each writes a journal entry. */
 export class Conversation {
@@ -75,8 +73,8 @@ export class Conversation {
     if (!(await claims.inFamily()).some((claim) => claim.session === session)) return;
     const root = workspace.roots[0] ?? '';
     const atMs = this.#world.now();
-    const entry = { kind: 'session', atMs, ...author, root, text: 'turn ended', endsTurn: true } as const;
-    await store.record({ entries: [entry] });
+    const event = { event: 'turn-ended', text: 'turn ended' } as const;
+    await store.record({ entries: [{ kind: 'session', atMs, ...author, root, ...event }] });
   }
 
   /** Joins the present turn of the parent conversation, for a sub-agent. */
@@ -91,14 +89,14 @@ export class Conversation {
 
   async resumed(): Promise<void> {
     await this.#knowledge.verify((sighting) => confirms(this.#world, sighting));
-    await this.#note(RESUMED);
+    await this.#note('resumed');
   }
 
   async resumeFrom(transcript: Transcript, options: ResumeOptions): Promise<Resumed> {
     // Import on demand, so that servers start without loading this module.
     const { resumeFrom } = await import('./resume-from.ts');
     const resumed = await resumeFrom(this.#world, this.#knowledge, { transcript, options });
-    await this.#note('resumed from a transcript');
+    await this.#note('imported', 'resumed from a transcript');
     return resumed;
   }
 
@@ -131,8 +129,8 @@ export class Conversation {
   async #hasUnknownPast(): Promise<boolean> {
     const { session } = this.#knowledge;
     const events = await this.#world.store.entries({ session, kinds: ['session'], limit: MAX_JOINING });
-    const last = events.find(({ continues }) => continues !== true);
-    return last?.text === RESUMED && (await this.#knowledge.all()).length === 0;
+    const last = events.find(({ event }) => event !== 'continued');
+    return last?.event === 'resumed' && (await this.#knowledge.all()).length === 0;
   }
 
   /**
@@ -169,14 +167,14 @@ export class Conversation {
   }
 
   /** Records an event of the conversation once, even if a client reports it twice in a row. */
-  async #note(text: string): Promise<void> {
+  async #note(event: SessionEvent, text: string = event): Promise<void> {
     const { store, workspace } = this.#world;
     const { session, author } = this.#knowledge;
     const newest = await store.entries({ session, limit: MAX_JOINING });
-    const last = newest.find(({ continues }) => continues !== true);
-    if (last?.kind === 'session' && last.text === text) return;
+    const last = newest.find((entry) => entry.event !== 'continued');
+    if (last?.event === event) return;
     const root = workspace.roots[0] ?? '';
-    const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, text } as const;
+    const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, event, text } as const;
     await store.record({ entries: [entry] });
   }
 }

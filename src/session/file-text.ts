@@ -50,20 +50,34 @@ interface VisibleText {
   readonly masked: readonly LineRange[];
 }
 
-/** Masks secrets in a file's text, according to the policy. Returns the text itself if it holds no secret. */
+/** A file whose text is masked. */
+interface ReadFile {
+  readonly path: string;
+  readonly fingerprint: Fingerprint;
+  /** True if the session has been shown the same bytes masked. */
+  readonly wasMasked: boolean;
+}
+
+/**
+ * Masks secrets in a file's text, according to the policy. Returns the text itself if it holds no
+ * secret. Bytes that were shown masked and hold nothing to mask here are those of a secret file
+ * that was moved, perhaps before this process began.
+ */
 export function visibleText(
   { policy, baselines, secretValues: known }: World,
   file: FileText,
-  { path, fingerprint }: { readonly path: string; readonly fingerprint: Fingerprint },
+  { path, fingerprint, wasMasked }: ReadFile,
 ): VisibleText {
   const plain = { text: file, masked: [] };
   if (policy.secrets === 'show') return plain;
-  const options = { secretFile: isSecretPath(path), known };
+  const isNamed = isSecretPath(path);
   const { body } = file;
-  if (!options.secretFile && !known.mayBeIn(body) && !baselines.mayHoldSecret(fingerprint, body))
+  if (!isNamed && !wasMasked && !known.mayBeIn(body) && !baselines.mayHoldSecret(fingerprint, body))
     return plain;
   const text = body.toString('utf8');
-  const spans = secretSpans(text, options);
+  const found = secretSpans(text, { secretFile: isNamed, known });
+  const options = { secretFile: isNamed || (wasMasked && found.length === 0), known };
+  const spans = found.length > 0 ? found : secretSpans(text, options);
   if (spans.length === 0) return plain;
   if (options.secretFile) known.learn(text);
   const shown = masked(text, options);

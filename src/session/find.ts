@@ -117,11 +117,8 @@ type Folder = Extract<SearchTarget, { kind: 'folder' }>;
  * file, is protected, or is reached through a link to outside the workspace.
  */
 function foundAgain(workspace: Workspace, folder: Folder, path: string): string | undefined {
-  const outcome = workspace.locate(`${folder.path.absolute}/${path}`, 'search', 'parents');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  located.place.dir.close();
-  return located.exists && located.stats.isFile() ? workspace.shown(located.place.path) : undefined;
+  const found = workspace.resolve(`${folder.path.absolute}/${path}`, 'search', 'parents');
+  return found.ok && found.exists && found.stats.isFile() ? workspace.shown(found.path) : undefined;
 }
 
 /** The parts of an open workspace that find and search need. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedHost } from '../gate/host/gated-host.ts';
@@ -45,14 +46,16 @@ import type {
 } from '../model/session.ts';
 import { showsAll } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { Elsewhere } from '../process/run-elsewhere.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { shownBefore } from '../text/shown-before.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { LookingSession, partsOf } from './looking-session.ts';
-import { type PathNames, withRealPaths } from './path-names.ts';
+import { AS_GIVEN, type PathNames, withRealPaths } from './path-names.ts';
 import { notAFile, unreadableRefusal } from './reading.ts';
-import { runCommand } from './run.ts';
+import { type LineReach, runCommand } from './run.ts';
 
 /** Number of a session's newest unchecked calls among which `isUnjudged` searches for an id. */
 const MAX_UNJUDGED = 200;
@@ -102,7 +105,7 @@ export class GatedSession extends LookingSession implements Session {
   ): Promise<Outcome<ApplyResult>> {
     return this.called({ signal }, async (names, _world, times) => {
       const intent: Intent = { kind: 'apply', changes, dryRun: true };
-      const meant = names === undefined ? intent : withRealPaths(intent, names);
+      const meant = withRealPaths(intent, names);
       const outcome = await this.gate.perform(meant, { times, signal, settings: { seen: 'optional' } });
       for (const { path, diff = '' } of outcome.ok ? outcome.results : []) {
         const shown = shownBefore(diff);
@@ -116,15 +119,13 @@ export class GatedSession extends LookingSession implements Session {
   /** Applies a patch. `names`: converts paths that are not in the session's own form. */
   patch(
     patch: Patch,
-    { names, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
+    { names = AS_GIVEN, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
   ): Promise<Outcome<ApplyResult>> {
     const parsed = parsePatch(patch);
     if (parsed.ok) {
       const { changes } = parsed;
-      return this.apply(
-        names === undefined ? changes : changes.map((one) => withRealPaths(one, names)),
-        options,
-      );
+      const meant = changes.map((one) => withRealPaths(one, names));
+      return this.apply(meant, options);
     }
     const { reason } = parsed;
     return this.called(options, () => {
@@ -146,8 +147,7 @@ export class GatedSession extends LookingSession implements Session {
   copy(source: string, destination: string, options: MoveOptions = {}): Promise<Outcome<ChangeResult>> {
     const { call, own } = partsOf(options);
     return this.called(call, async (names, _world, times) => {
-      const real = (path: string): string => (names === undefined ? path : names.real(path));
-      const copying = { source: real(source), destination: real(destination), options: own };
+      const copying = { source: names.real(source), destination: names.real(destination), options: own };
       const copied = await copyIntent(this.world(), this.knowledge, copying);
       if (!copied.ok) return this.noted(copied);
       return onlyResult(await this.gate.perform(copied.intent, { times, signal: call.signal }));
@@ -163,8 +163,7 @@ export class GatedSession extends LookingSession implements Session {
       const wrong = validateOptions(selection, { of: 'undo' }) ?? validateUndo(world.policy, selection);
       if (wrong !== undefined) return this.noted(refused(wrong));
       const { path } = selection;
-      const meant =
-        path === undefined || names === undefined ? selection : { ...selection, path: names.real(path) };
+      const meant = path === undefined ? selection : { ...selection, path: names.real(path) };
       const { signal } = options;
       return this.noted(await undo(world, this.knowledge, { ...meant, by: 'session', signal, times }));
     });
@@ -176,21 +175,36 @@ export class GatedSession extends LookingSession implements Session {
 
   /**
    * Runs a command for the user, or one that a hook has judged. `agent`: judges its line by what it
-   * would destroy.
+   * would destroy. `elsewhere`: a shell script starts the command, not this process.
    */
-  runBy(by: 'agent' | 'user' | 'hook', command: Command, options: RunOptions): Promise<Outcome<RunResult>> {
+  runBy(
+    by: 'agent' | 'user' | 'hook',
+    command: Command,
+    options: RunOptions,
+    elsewhere?: Omit<Elsewhere, 'title'>,
+  ): Promise<Outcome<RunResult>> {
     return this.called(options, async (names, world, times) => {
       // Check the options before reading their `cwd`: an untyped caller may pass a value that is not an object.
       const wrong = validateOptions(options, { of: 'run' });
       if (wrong !== undefined) return this.noted(refused(wrong));
-      const here = names === undefined ? options : { ...options, cwd: names.real('.') };
+      const here = names === AS_GIVEN ? options : { ...options, cwd: names.real('.') };
       let judged: Outcome<object> = { ok: true };
-      const judge = async (line: ShellLine, cwd: string): Promise<Outcome<object>> => {
+      const judge = async (line: ShellLine, { cwd, reaches }: LineReach): Promise<Outcome<object>> => {
         const arrivedMs = Math.ceil(world.now() - (performance.now() - times.arrivedAt));
-        judged = await this.gate.announcements.vetCommand([], { line, cwd, arrivedMs });
+        const place = { cwd, at: (path: string) => resolve(cwd, path) };
+        const outside =
+          reaches === 'outside'
+            ? await outsideOfLine(world, line, { changes: await changesOfLine(world, line, place), place })
+            : undefined;
+        judged = await this.gate.announcements.vetCommand([], {
+          line,
+          cwd,
+          arrivedMs,
+          ...defined({ outside }),
+        });
         return judged;
       };
-      const asked = { command, options: here, times, judge: by === 'agent' ? judge : undefined };
+      const asked = { command, options: here, times, judge: by === 'agent' ? judge : undefined, elsewhere };
       const outcome = await runCommand(world, this.knowledge, asked);
       return judged.ok ? this.noted(outcome) : judged;
     });
@@ -201,9 +215,7 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   vet(intent: Intent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return this.called(options, (names, _world, times) =>
-      this.gate.vet(names === undefined ? intent : withRealPaths(intent, names), times),
-    );
+    return this.called(options, (names, _world, times) => this.gate.vet(withRealPaths(intent, names), times));
   }
 
   perform(intent: Intent, options: CallOptions = {}): Promise<Outcome<ApplyResult>> {
@@ -212,7 +224,7 @@ export class GatedSession extends LookingSession implements Session {
 
   #perform(intent: Intent, options: CallOptions, settings?: CallSettings): Promise<Outcome<ApplyResult>> {
     return this.called(options, (names, _world, times) => {
-      const meant = names === undefined ? intent : withRealPaths(intent, names);
+      const meant = withRealPaths(intent, names);
       return this.gate.perform(meant, { times, signal: options.signal, settings });
     });
   }
@@ -223,8 +235,7 @@ export class GatedSession extends LookingSession implements Session {
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const { call, own } = partsOf(options);
     return this.called(call, (names, _world, times) => {
-      const isList = Array.isArray(intents) && names !== undefined;
-      const meant = isList ? intents.map((one) => withRealPaths(one, names)) : intents;
+      const meant = Array.isArray(intents) ? intents.map((one) => withRealPaths(one, names)) : intents;
       return this.gate.announce(meant, own, times);
     });
   }
@@ -324,15 +335,15 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /**
-   * Records in the journal which of the files that this session has seen were changed by other
-   * programs.
-   */
   /** The texts about this session's work that commands of other sessions have removed. */
   untoldLosses(): Promise<readonly string[]> {
     return this.during((world) => untoldLosses(world, this.knowledge));
   }
 
+  /**
+   * Records in the journal which of the files that this session has seen were changed by other
+   * programs.
+   */
   noteOutsideChanges(): Promise<void> {
     return this.during((world) => noteOutsideChanges(world, this.knowledge));
   }
@@ -361,7 +372,7 @@ export class GatedSession extends LookingSession implements Session {
 
   witness(event: WitnessEvent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
     return this.called(options, (names, _world, times) =>
-      this.gate.witness(names === undefined ? event : withRealPaths(event, names), times),
+      this.gate.witness(withRealPaths(event, names), times),
     );
   }
 
@@ -400,10 +411,7 @@ async function copyIntent(
   knowledge: Knowledge,
   { source, destination, options }: CopyRequest,
 ): Promise<Outcome<{ intent: FileIntent }>> {
-  const outcome = world.workspace.locate(source, 'read');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  try {
+  const read = async (located: Located): Promise<Outcome<{ intent: FileIntent }>> => {
     if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'read', path: source, next: 'list' });
     const kind = kindOf(located.stats);
     if (kind !== 'file') return refused(notAFile(source, kind));
@@ -421,9 +429,8 @@ async function copyIntent(
     const mode = modeOf(snapshot.stats) & 0o777;
     const content = snapshot.bytes;
     return { ok: true, intent: { ...options, kind: 'write', path: destination, content, mode, seen } };
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path: source, action: 'read' }, read, (denied) => denied);
 }
 
 async function seenOf(knowledge: Knowledge, key: string, fingerprint: Fingerprint): Promise<Coverage> {

@@ -13,7 +13,7 @@ import type { ListOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { absenceOf } from '../workspace/workspace.ts';
+import { absenceOf, type Located } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 1000;
 /**
@@ -33,11 +33,8 @@ export async function listFolder(
   const { depth = 1, limit = DEFAULT_LIMIT } = options;
   const reason = whyContradictory({ ...options, depth });
   if (reason !== undefined) return refused(invalidArgument('list', path, reason));
-  const outcome = world.workspace.locate(path, 'list');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  const { place } = located;
-  try {
+  const list = async (located: Located): Promise<Outcome<ListResult>> => {
+    const { place } = located;
     if (!located.exists)
       return refused({ code: 'NOT_FOUND', action: 'list', path, next: 'other_path', ...absenceOf(located) });
     if (!located.stats.isDirectory()) return refused(notAFolder(path, kindOf(located.stats)));
@@ -52,10 +49,11 @@ export async function listFolder(
     } finally {
       if (dir !== place.dir) dir.close();
     }
+  };
+  try {
+    return await world.workspace.at({ path, action: 'list' }, list, (denied) => denied);
   } catch (error) {
     return refused(unlisted(path, error));
-  } finally {
-    place.dir.close();
   }
 }
 
@@ -174,11 +172,8 @@ class Listing {
 
   /** A link with the size of its target. A link out of the workspace, or to nothing, has no size. */
   #followed(folder: ResolvedPath, name: string, link: ListedEntry): ListedEntry {
-    const outcome = this.#world.workspace.locate(`${folder.absolute}/${name}`, 'list');
-    if (!outcome.ok) return link;
-    const { located } = outcome;
-    located.place.dir.close();
-    return located.exists ? { ...link, sizeBytes: Number(located.stats.size) } : link;
+    const target = this.#world.workspace.resolve(`${folder.absolute}/${name}`, 'list');
+    return target.ok && target.exists ? { ...link, sizeBytes: Number(target.stats.size) } : link;
   }
 
   #goesInto({ kind }: DirectoryEntry, at: Level): boolean {

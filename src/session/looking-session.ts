@@ -23,10 +23,11 @@ import { type Outcome, refused } from '../model/verdict.ts';
 import { countOf } from '../report/amounts.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { canonicalName } from '../workspace/roots.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { ModelContext } from './model-context.ts';
-import { callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
+import { AS_GIVEN, callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
 import { readFile } from './read-file.ts';
 import type { PageEnds, ReadControls, ReadRequest } from './reading.ts';
 import { searchText } from './search.ts';
@@ -61,7 +62,7 @@ export class LookingSession extends SessionLife {
 
   /** The preset whose wording refusals and notices use. */
   get wording(): PresetName {
-    return this.host.world.policy.wording;
+    return this.host.world.policy.preset;
   }
 
   /** The present time in milliseconds, from the workspace's clock. */
@@ -74,7 +75,7 @@ export class LookingSession extends SessionLife {
       const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const { signal, onProgress } = options;
-      const meant = names === undefined ? path : names.real(path);
+      const meant = names.real(path);
       return this.#read({ path: meant, options, watching: { signal, onProgress, times }, from: 'disk' });
     });
   }
@@ -102,10 +103,10 @@ export class LookingSession extends SessionLife {
     watching: ReadControls,
   ): Promise<Outcome<ReadResult>> {
     const names = this.#names({});
-    const meant = names === undefined ? path : names.real(path);
+    const meant = names.real(path);
     const { maxAnswerBytes } = options;
     const read = this.#read({ path: meant, options, watching, from: 'memory', maxAnswerBytes });
-    return names === undefined ? read : read.then((outcome) => withShownPaths(outcome, names));
+    return names === AS_GIVEN ? read : read.then((outcome) => withShownPaths(outcome, names));
   }
 
   async #read({
@@ -126,7 +127,7 @@ export class LookingSession extends SessionLife {
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {
     return this.called(options, async (names, world, times) => {
       const wrong = validateOptions(options, { of: 'list', path });
-      const meant = names === undefined ? path : names.real(path);
+      const meant = names.real(path);
       const request = { path: meant, options, times };
       const outcome = wrong ? refused(wrong) : await listFolder(world, this.knowledge, request);
       const looked = await this.noted(outcome);
@@ -170,16 +171,14 @@ export class LookingSession extends SessionLife {
   /** Resolves a path with all its links, even if the file does not exist yet. Changes and records nothing. */
   resolve(path: string, options: CallOptions = {}): Promise<Outcome<ResolveResult>> {
     return this.called(options, (names, world) => {
-      const outcome = world.workspace.resolve(names === undefined ? path : names.real(path));
+      const outcome = world.workspace.resolve(names.real(path));
       return outcome.ok ? { ok: true, absolute: outcome.path.absolute, exists: outcome.exists } : outcome;
     });
   }
 
   /** The file system's data about a path. */
   info(path: string, options: CallOptions = {}): Promise<Outcome<InfoResult>> {
-    return this.called(options, (names, world) =>
-      this.noted(fileInfo(world, names === undefined ? path : names.real(path))),
-    );
+    return this.called(options, (names, world) => this.noted(fileInfo(world, names.real(path))));
   }
 
   /**
@@ -187,7 +186,7 @@ export class LookingSession extends SessionLife {
    */
   async kindAt(path: string): Promise<FileKind | undefined> {
     const names = this.#names({});
-    const info = await this.during((world) => fileInfo(world, names === undefined ? path : names.real(path)));
+    const info = await this.during((world) => fileInfo(world, names.real(path)));
     return info.ok ? info.kind : undefined;
   }
 
@@ -208,7 +207,7 @@ export class LookingSession extends SessionLife {
 
   async hasBeenRead(path: string, options: CallOptions = {}): Promise<boolean> {
     const outcome = await this.called(options, async (names, world) => {
-      const meant = names === undefined ? path : names.real(path);
+      const meant = names.real(path);
       return { ok: true, read: await hasBeenRead(world, this.knowledge, meant) };
     });
     return outcome.ok && outcome.read;
@@ -216,14 +215,14 @@ export class LookingSession extends SessionLife {
 
   checkStaleness(path: string, options: CallOptions = {}): Promise<Outcome<StalenessResult>> {
     return this.called(options, async (names, world) => {
-      const meant = names === undefined ? path : names.real(path);
+      const meant = names.real(path);
       return this.noted(await checkStaleness(world, this.knowledge, meant));
     });
   }
 
   status(path?: string, options: CallOptions = {}): Promise<Outcome<StatusResult>> {
     return this.called(options, async (names, world) => {
-      const meant = path === undefined || names === undefined ? path : names.real(path);
+      const meant = path === undefined ? path : names.real(path);
       return this.noted(await status(world, this.knowledge, meant));
     });
   }
@@ -254,7 +253,7 @@ export class LookingSession extends SessionLife {
   /** Runs an operation unless its signal has fired, and converts the paths in its result to the caller's form. */
   protected async called<T>(
     options: CallOptions,
-    work: (names: PathNames | undefined, world: World, times: ClientCall) => Outcome<T> | Promise<Outcome<T>>,
+    work: (names: PathNames, world: World, times: ClientCall) => Outcome<T> | Promise<Outcome<T>>,
   ): Promise<Outcome<T>> {
     const given = this.#times;
     const times = given ?? newCall();
@@ -267,10 +266,10 @@ export class LookingSession extends SessionLife {
       const isChecked = signal === undefined && cwd === undefined;
       const wrong = isChecked ? undefined : validateOptions({ signal, cwd }, { of: 'call' });
       if (wrong === undefined) signal?.throwIfAborted();
-      const names = wrong === undefined ? this.#names({ cwd }) : undefined;
+      const names = wrong === undefined ? this.#names({ cwd }) : AS_GIVEN;
       const outcome = await (wrong === undefined ? work(names, world, times) : this.noted<T>(refused(wrong)));
-      const shown = names === undefined ? outcome : withShownPaths(outcome, names);
-      const { wording } = world.policy;
+      const shown = withShownPaths(outcome, names);
+      const { preset: wording } = world.policy;
       // Note the time of the answer here, so that it is set before the caller's own `then` runs. A
       // failed operation has no answer, so no time is noted for it.
       if (given === undefined) times.answered();
@@ -280,12 +279,9 @@ export class LookingSession extends SessionLife {
     }
   }
 
-  /**
-   * The converter for the paths of one call. Undefined if none is needed, because relative paths
-   * start at the first root.
-   */
-  #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {
-    if (cwd === undefined && this.cwd === undefined) return undefined;
+  /** The converter for the paths of one call. */
+  #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames {
+    if (cwd === undefined && this.cwd === undefined) return AS_GIVEN;
     const [root = '/'] = this.roots;
     const own = pathForm({ root, cwd: this.cwd });
     return callNames(cwd === undefined ? own : pathForm({ root, cwd: own.real(cwd) }));
@@ -306,11 +302,8 @@ export function partsOf<T extends CallOptions>(
   return { call: { signal, cwd }, own };
 }
 
-function startingAt<T extends { readonly path?: string | undefined }>(
-  options: T,
-  names: PathNames | undefined,
-): T {
-  return names === undefined ? options : { ...options, path: names.real(options.path ?? '.') };
+function startingAt<T extends { readonly path?: string | undefined }>(options: T, names: PathNames): T {
+  return names === AS_GIVEN ? options : { ...options, path: names.real(options.path ?? '.') };
 }
 
 function listed(path: string, { entries }: ListResult): Look {
@@ -320,16 +313,14 @@ function listed(path: string, { entries }: ListResult): Look {
 
 /** The file system's data about a path. No content is read, so nothing counts as seen. */
 function fileInfo(world: World, path: string): Outcome<InfoResult> {
-  const outcome = world.workspace.locate(path, 'status');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  if (!located.exists) return refused({ code: 'NOT_FOUND', action: 'status', path, next: 'list' });
-  const { stats, place } = located;
+  const found = world.workspace.resolve(path);
+  if (!found.ok) return found;
+  if (!found.exists) return refused({ code: 'NOT_FOUND', action: 'status', path, next: 'list' });
+  const { stats } = found;
   return {
     ok: true,
     path,
-    absolute: place.path.absolute,
+    absolute: found.path.absolute,
     kind: kindOf(stats),
     sizeBytes: Number(stats.size),
     createdMs: Number(stats.birthtimeNs / NS_PER_MS),
@@ -339,24 +330,21 @@ function fileInfo(world: World, path: string): Outcome<InfoResult> {
   };
 }
 
-/**
- * Compares a file, by hash, with the bytes that the session has seen. The `reason` uses the words
- * of the preset `staleness`.
- */
 /** A refusal with the preset whose sentences `explain` uses for it. */
 function worded<T>(outcome: Outcome<T>, wording: PresetName): Outcome<T> {
   return outcome.ok ? outcome : refused({ ...outcome.refusal, wording });
 }
 
+/**
+ * Compares a file, by hash, with the bytes that the session has seen. The `reason` uses the words
+ * of the preset `staleness`.
+ */
 async function checkStaleness(
   world: World,
   knowledge: Knowledge,
   path: string,
 ): Promise<Outcome<StalenessResult>> {
-  const outcome = world.workspace.locate(path, 'status');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  try {
+  const check = async (located: Located): Promise<Outcome<StalenessResult>> => {
     const sighting = await knowledge.recall(located.place.path.key);
     const seen = stateOf(sighting);
     if (seen === undefined) return { ok: true, stale: false, reason: 'file not previously tracked' };
@@ -368,9 +356,8 @@ async function checkStaleness(
     return sameFingerprint(fingerprint, seen)
       ? { ok: true, stale: false, reason: 'content identical', seen, now }
       : { ok: true, stale: true, reason: 'file modified externally', seen, now };
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path, action: 'status' }, check, (refused) => refused);
 }
 
 function stateOf(sighting: Sighting | undefined): StalenessResult['seen'] {
@@ -383,11 +370,8 @@ function stateOf(sighting: Sighting | undefined): StalenessResult['seen'] {
 
 /** True if the session was shown a part of the file and still has it in its context. */
 async function hasBeenRead(world: World, knowledge: Knowledge, path: string): Promise<boolean> {
-  const outcome = world.workspace.locate(path, 'status');
-  if (!outcome.ok) return false;
-  const { place } = outcome.located;
-  place.dir.close();
-  const sighting = await knowledge.recall(place.path.key);
+  const resolved = world.workspace.resolve(path);
+  const sighting = resolved.ok ? await knowledge.recall(resolved.path.key) : undefined;
   if (sighting === undefined || sighting.tombstone === true || sighting.how === 'listing') return false;
   return sighting.coverage.kind !== 'none';
 }

@@ -123,7 +123,6 @@ async function assemble(
       readAs: options.readAs,
       sharedWorkspace: options.sharedWorkspace,
       imageSecrets: 'here',
-      reads: 'summary',
     },
   });
   opened.push(() => state.close());

@@ -5,8 +5,7 @@ import { isRecord } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
 
 /**
- * Converts paths between the caller's form and the form that the workspace uses. Needed only if the
- * two differ.
+ * Converts paths between the caller's form and the form that the workspace uses.
  */
 export interface PathNames {
   /**
@@ -20,6 +19,9 @@ export interface PathNames {
    */
   shown(path: string): string;
 }
+
+/** For a caller whose relative paths start at the first root, as those of the workspace do. */
+export const AS_GIVEN: PathNames = { real: (path) => path, shown: (path) => path };
 
 /** The folders that determine the caller's form of paths. */
 interface Placement {
@@ -136,6 +138,7 @@ const HOLDERS: ReadonlySet<string> = new Set([
  * have to compute its text, which is otherwise computed only when needed.
  */
 export function withShownPaths<T>(value: T, names: Pick<PathNames, 'shown'>): T {
+  if (names === AS_GIVEN) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => withShownPaths(item, names)) as T;
   if (!isRecord(value)) return value;
   if ('totalLines' in value && 'encoding' in value)
@@ -158,7 +161,7 @@ function shownOf(path: unknown, { shown }: Pick<PathNames, 'shown'>): unknown {
 
 /** An intent with its paths in the workspace's form. A malformed intent stays unchanged, for the gate to refuse. */
 export function withRealPaths<T extends Intent | HostIntent | WitnessEvent>(intent: T, names: PathNames): T {
-  if (!isRecord(intent)) return intent;
+  if (names === AS_GIVEN || !isRecord(intent)) return intent;
   const { changes } = intent as { changes?: readonly FileIntent[] };
   if (Array.isArray(changes)) return { ...intent, changes: changes.map((one) => withRealPaths(one, names)) };
   const entries = Object.entries(intent).map(([key, member]): [string, unknown] =>

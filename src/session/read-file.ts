@@ -1,8 +1,14 @@
-import { kindOf, readNow, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import {
+  kindOf,
+  type ReadLimits,
+  readNow,
+  readSnapshot,
+  type Snapshot,
+  type Unreadable,
+} from '../disk/read.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
@@ -16,7 +22,7 @@ import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { absenceOf, type Found } from '../workspace/workspace.ts';
+import { absenceOf, type Found, type Located } from '../workspace/workspace.ts';
 import { type FileText, fileText, fittingLines, pageOf, readOutput, visibleText } from './file-text.ts';
 import { readHuge } from './read-huge.ts';
 import {
@@ -39,10 +45,7 @@ export async function readFile(
   request: ReadRequest,
 ): Promise<Outcome<ReadResult>> {
   if (isOutputPath(request.path)) return readOutput(world, knowledge.session, request);
-  const outcome = world.workspace.locate(request.path, 'read');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  try {
+  const read = async (located: Located): Promise<Outcome<ReadResult>> => {
     const { path } = request;
     if (!located.exists)
       return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path', ...absenceOf(located) });
@@ -55,12 +58,13 @@ export async function readFile(
       () => undefined,
     );
     const reading: OpenRead = { ...request, world, knowledge, located, earlier };
-    const isHuge = located.stats.size > LIMITS.hugeBytes;
-    const shown = isHuge ? await readHuge(reading) : showWhole(reading, await snapshotOf(reading));
-    return 'code' in shown ? refused(shown) : await recorded(reading, shown);
-  } finally {
-    located.place.dir.close();
-  }
+    const shown =
+      located.stats.size > LIMITS.hugeBytes
+        ? await readHuge(reading)
+        : showWhole(reading, snapshotNow(reading) ?? (await readSnapshot(located.place, limitsOf(reading))));
+    return 'code' in shown ? refused(shown) : recorded(reading, shown);
+  };
+  return world.workspace.at({ path: request.path, action: 'read' }, read, (denied) => denied);
 }
 
 /** The reason why a file is not opened, for example because it is a folder; undefined for a readable file. */
@@ -75,11 +79,14 @@ function whyUnread(world: World, located: Found, { path, options }: ReadRequest)
   );
 }
 
-function snapshotOf({ world, located, earlier, from }: OpenRead): Awaitable<Snapshot | Unreadable> {
-  const known = trusted(earlier);
-  const limits = { clock: world.disk.clock, seen: located.stats, known };
-  const remembered = from === 'memory' ? rememberedSnapshot(world, located, known) : undefined;
-  return remembered ?? readNow(located.place, limits) ?? readSnapshot(located.place, limits);
+/** The file's bytes; undefined if reading them needs time. */
+function snapshotNow({ world, located, earlier, from }: OpenRead): Snapshot | undefined {
+  const remembered = from === 'memory' ? rememberedSnapshot(world, located, trusted(earlier)) : undefined;
+  return remembered ?? readNow(located.place, limitsOf({ world, located, earlier }));
+}
+
+function limitsOf({ world, located, earlier }: Pick<OpenRead, 'world' | 'located' | 'earlier'>): ReadLimits {
+  return { clock: world.disk.clock, seen: located.stats, known: trusted(earlier) };
 }
 
 /** Shows a file that is not huge. */
@@ -100,7 +107,8 @@ function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown
   const asked = rangeOf(reading, totalLines);
   if ('code' in asked) return asked;
   const path = reading.located.place.path.relative;
-  const { text, masked } = visibleText(world, file, { path, fingerprint });
+  const wasMasked = isSame && earlier.flags.redacted;
+  const { text, masked } = visibleText(world, file, { path, fingerprint, wasMasked });
   const range = options.raw === true ? asked : fittingLines(text.body, asked, reading.maxAnswerBytes);
   const isWhole = range.from === 1 && range.to === totalLines;
   const page = pageOf(text, isWhole ? 'all' : range, options.raw === true ? 'raw' : 'shown');
@@ -163,19 +171,18 @@ function sightingOf(
 }
 
 /** Records what was shown, and completes the result. */
-function recorded(reading: OpenRead, shown: Shown): Awaitable<Outcome<ReadResult>> {
+async function recorded(reading: OpenRead, shown: Shown): Promise<Outcome<ReadResult>> {
   const { world, knowledge, earlier, watching, options, located } = reading;
   const unseen = { ...shown.sighting, coverage: NOTHING };
   // With `credit: false`, the text is shown to a program, not to the model, so nothing counts as seen.
   if (options.credit === false) return resultOf(reading, shown, unseen);
-  return unlessStoreFails<Outcome<ReadResult>>(
-    () => {
+  return unlessStoreFails(
+    async () => {
       const call = knowledge.during(watching.times);
-      return andThen(call.note(shown.sighting, earlier, entryOf(reading, shown)), (known) => {
-        const result = resultOf(reading, shown, known);
-        const claims = world.claims.untold(knowledge, located.place.path);
-        return claims.length === 0 ? result : withClaims(reading, claims, { shown, result });
-      });
+      const known = await call.note(shown.sighting, earlier, entryOf(reading, shown));
+      const result = resultOf(reading, shown, known);
+      const claims = world.claims.untold(knowledge, located.place.path);
+      return claims.length === 0 ? result : withClaims(reading, claims, { shown, result });
     },
     // Without the store, the file does not count as seen, and the result says so.
     () => Object.assign(resultOf(reading, shown, unseen), { notices: [{ kind: 'not-noted' as const }] }),
@@ -187,33 +194,53 @@ function recorded(reading: OpenRead, shown: Shown): Awaitable<Outcome<ReadResult
  * the file's revision.
  */
 function resultOf(
-  { path, world }: OpenRead,
+  { path, world, from: source }: OpenRead,
   { result }: Shown,
   { coverage, fingerprint, flags }: Sighting,
 ): { ok: true } & ReadResult {
-  const { text: decode, bytes, media, from, to, totalLines, sizeBytes, encoding, clamped } = result;
   const complete = coverage.kind === 'whole' && fingerprint !== undefined && showsAll(flags);
-  let text: string | undefined;
-  // Do not copy this object: a copy would decode the text, which not every caller needs.
-  const answer: { ok: true } & { -readonly [K in keyof ReadResult]: ReadResult[K] } = {
-    ok: true,
-    path,
-    get text() {
-      text ??= decode();
-      return text;
-    },
-    from,
-    to,
-    totalLines,
-    sizeBytes,
-    encoding,
-    clamped,
-    complete,
-  };
-  if (bytes !== undefined) answer.bytes = bytes;
-  if (media !== undefined) answer.media = media;
-  if (complete) answer.revision = world.revisionOf(fingerprint);
-  return answer;
+  const answer = new ToolRead(path, result, complete ? world.revisionOf(fingerprint) : undefined);
+  return source === 'memory' ? answer : { ...answer, text: answer.text };
+}
+
+/** A read for a tool. Its text is decoded only if it is asked for, because a server sends bytes. */
+class ToolRead implements ReadResult {
+  readonly ok = true;
+  readonly path: string;
+  readonly from: number;
+  readonly to: number;
+  readonly totalLines: number | undefined;
+  readonly sizeBytes: number;
+  readonly encoding: string;
+  readonly clamped: readonly number[];
+  readonly complete: boolean;
+  // `declare`: absent unless they are set.
+  declare readonly bytes?: Uint8Array;
+  declare readonly media?: NonNullable<ReadResult['media']>;
+  declare readonly revision?: string;
+  readonly #decode: () => string;
+  #text: string | undefined;
+
+  /** `revision`: undefined unless the session has now seen the whole file. */
+  constructor(path: string, result: Shown['result'], revision: string | undefined) {
+    this.path = path;
+    this.from = result.from;
+    this.to = result.to;
+    this.totalLines = result.totalLines;
+    this.sizeBytes = result.sizeBytes;
+    this.encoding = result.encoding;
+    this.clamped = result.clamped;
+    this.complete = revision !== undefined;
+    if (result.bytes !== undefined) this.bytes = result.bytes;
+    if (result.media !== undefined) this.media = result.media;
+    if (revision !== undefined) this.revision = revision;
+    this.#decode = result.text;
+  }
+
+  get text(): string {
+    this.#text ??= this.#decode();
+    return this.#text;
+  }
 }
 
 /** Adds a notice if other sessions work on the file. */

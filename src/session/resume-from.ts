@@ -9,6 +9,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 
 /**
  * Records for a session which files its transcript shows. Compares the shown lines with the disk: a
@@ -63,10 +64,7 @@ function byPath(history: readonly HistorySighting[]): Map<string, HistorySightin
 }
 
 async function joined(world: World, views: readonly HistorySighting[]): Promise<Sighting | undefined> {
-  const outcome = world.workspace.locate(views[0]?.path ?? '', 'status');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  try {
+  const join = async (located: Located): Promise<Sighting | undefined> => {
     if (!located.exists) return undefined;
     const snapshot = await readSnapshot(located.place, {
       clock: world.disk.clock,
@@ -85,7 +83,6 @@ async function joined(world: World, views: readonly HistorySighting[]): Promise<
       racy,
     };
     return joinSightings(views, disk);
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path: views[0]?.path ?? '', action: 'status' }, join, () => undefined);
 }

@@ -11,7 +11,7 @@ import type { World } from '../gate/world.ts';
 import type { ClientCall } from '../model/call.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
-import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
@@ -28,11 +28,13 @@ import type { ShownOutput } from '../process/kept-output.ts';
 import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
+import type { Elsewhere } from '../process/run-elsewhere.ts';
 import type { Profile, SandboxTools } from '../process/sandbox.ts';
-import { clip } from '../report/bounded.ts';
+import { clip, quotedWord } from '../report/bounded.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { outputPath } from './path-names.ts';
 
 /**
@@ -48,12 +50,15 @@ export async function runCommand(
     options,
     times,
     judge,
+    elsewhere,
   }: {
     readonly command: Command;
     readonly options: RunOptions;
     readonly times: ClientCall;
     /** Judges the line by what it would destroy. Absent if the caller has done so. */
-    readonly judge?: ((line: ShellLine, cwd: string) => Promise<Outcome<object>>) | undefined;
+    readonly judge?: ((line: ShellLine, at: LineReach) => Promise<Outcome<object>>) | undefined;
+    /** Set if a shell script starts the command, not this process. */
+    readonly elsewhere?: Omit<Elsewhere, 'title'> | undefined;
   },
 ): Promise<Outcome<RunResult>> {
   const wrong = validateOptions(options, { of: 'run' }) ?? validateCommand(command);
@@ -70,17 +75,18 @@ export async function runCommand(
   if (!places.ok) return places;
   const { profile, timeoutMs } = howToRun(world, options);
   const id = newChangeId();
-  const line = typeof command === 'string' ? command : command.join(' ');
   const parsed = parsedLine(lineOf(command), { home: world.processes.userHome });
   if (parsed === 'too deep') return refused(invalidArgument('run', '', TOO_DEEP_REASON));
-  const judged = options.writes === 'discard' ? undefined : await judge?.(parsed, cwd.path);
+  const reaches = profile.kind === 'undo' ? 'outside' : 'workspace';
+  const judged = options.writes === 'discard' ? undefined : await judge?.(parsed, { cwd: cwd.path, reaches });
   if (judged?.ok === false) return judged;
   const beyond = await keepBeyondLayer(world, id, {
     line: parsed,
     place: { cwd: cwd.path, at: (path) => resolve(cwd.path, path) },
-    reaches: profile.kind === 'undo' ? 'outside' : 'workspace',
+    reaches,
   });
   await learnSecrets(world, parsed.names());
+  const title = withoutSecrets(options.title ?? [command].flat().join(' '));
   const run = await world.processes.run(
     {
       id,
@@ -90,18 +96,29 @@ export async function runCommand(
       mounted: places.mounted,
       boundThrough: scratch.map(({ absolute }) => absolute),
       cwd: cwd.path,
-      command: typeof command === 'string' ? [probe.tools.shell, '-c', command] : command,
+      command: wordsOf(command, probe.tools),
       hide: world.policy.commands.hide,
       env: world.policy.commands.env,
       timeoutMs,
       signal: options.signal,
       output: options.output ?? 'kept',
       onOutput: options.onProgress,
+      elsewhere: elsewhere && { ...elsewhere, title },
     },
     probe,
   );
-  const outcome = await endOf(world, knowledge, { run, probe, line, options, times, beyond });
+  const outcome = await endOf(world, knowledge, { run, probe, title, options, times, beyond });
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
+}
+
+/** Where a command runs, and whether it may change files outside the workspace. */
+export interface LineReach {
+  readonly cwd: string;
+  readonly reaches: 'outside' | 'workspace';
+}
+
+function wordsOf(command: string | readonly string[], { shell }: SandboxTools): readonly string[] {
+  return typeof command === 'string' ? [shell, '-c', command] : command;
 }
 
 /** The end of Claude Code's shell lines: the shell reports its folder to the client. */
@@ -110,7 +127,7 @@ const REPORTS_FOLDER = / && pwd -P >\| \S+$/;
 /** A command as a shell line. */
 function lineOf(command: string | readonly string[]): string {
   if (typeof command === 'string') return command;
-  return command.map((word) => `'${word.replace(REPORTS_FOLDER, '').replaceAll("'", "'\\''")}'`).join(' ');
+  return command.map((word) => quotedWord(word.replace(REPORTS_FOLDER, ''))).join(' ');
 }
 
 /**
@@ -146,7 +163,8 @@ const NO_OUTPUT: CommandOutput = { head: '', bytes: 0, cutBytes: 0 };
 interface Ended {
   readonly run: CommandRun;
   readonly probe: Extract<Probe, { ok: true }>;
-  readonly line: string;
+  /** The command for the journal, with its secrets masked. */
+  readonly title: string;
   readonly options: RunOptions;
   readonly times: ClientCall;
   readonly beyond: BeyondLayer;
@@ -164,16 +182,16 @@ async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<
     removeLayer(layer);
     return { ok: true, ended: end.why, output, ...NOTHING_DONE };
   }
-  const text = withoutSecrets(ended.options.title ?? ended.line);
+  const { title } = ended;
   const writes = ended.options.writes ?? (world.policy.partial === 'lines' ? 'seen-only' : 'judged');
   const { attributes } = ended.probe;
   const { answer = 'shown' } = ended.options;
-  const record = { session: knowledge.session, command: text };
+  const record = { session: knowledge.session, command: title };
   let committed: Outcome<CommittedCommand>;
   try {
     const endStates = await endStatesBeyondLayer(world, ended.beyond);
     const made = endStates.map(({ effect, now }) => ({ ...effect, after: now.side }));
-    const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer, made } as const;
+    const commit = { layer, attributes, command: title, writes, meanwhile: 'merge', answer, made } as const;
     committed = await commitCommand(world, knowledge, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
@@ -264,13 +282,11 @@ function howToRun(
  * workspace; with the profile `undo`, a command may also start outside.
  */
 function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ readonly path: string }> {
-  const outcome = world.workspace.locate(given ?? world.workspace.roots[0] ?? '', 'run');
-  const isOutside = !outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE';
+  const found = world.workspace.resolve(given ?? world.workspace.roots[0] ?? '', 'run');
+  const isOutside = !found.ok && found.refusal.code === 'OUTSIDE_WORKSPACE';
   if (isOutside && profile === 'undo' && given?.startsWith('/')) return { ok: true, path: given };
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  if (located.exists && located.stats.isDirectory()) return { ok: true, path: located.place.path.absolute };
+  if (!found.ok) return found;
+  if (found.exists && found.stats.isDirectory()) return { ok: true, path: found.path.absolute };
   return refused(invalidArgument('run', given ?? '', 'cwd must be a folder'));
 }
 
@@ -353,9 +369,12 @@ async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
 }
 
 function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedPath[] {
-  const outcome = world.workspace.locate(root, 'run');
-  if (!outcome.ok || !outcome.located.exists) return [];
-  const { place } = outcome.located;
+  const search = ({ exists, place }: Located): ResolvedPath[] =>
+    exists ? matchingFolders(world, place, matches) : [];
+  return world.workspace.atOnce({ path: root, action: 'run' }, search, () => []);
+}
+
+function matchingFolders({ workspace }: World, place: Place, matches: PathMatch): ResolvedPath[] {
   const found: ResolvedPath[] = [];
   let left = MAX_FOLDERS;
   const hasFolders = subfolderTest(place.dir);
@@ -363,17 +382,13 @@ function candidatesIn(world: World, root: string, matches: PathMatch): ResolvedP
     for (const { name, kind } of listUnsorted(dir)) {
       if (kind !== 'directory' || name === '.git' || left <= 0) continue;
       left -= 1;
-      const child = world.workspace.child(path, name);
+      const child = workspace.child(path, name);
       if (matches(child.relative)) found.push(child);
       else if (depth < MAX_DEPTH && hasFolders(dir, name))
         within(dir, name, (inner) => search(inner, child, depth + 1));
     }
   };
-  try {
-    search(place.dir, place.path, 1);
-  } finally {
-    place.dir.close();
-  }
+  search(place.dir, place.path, 1);
   return found;
 }
 

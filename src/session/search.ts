@@ -10,6 +10,7 @@ import type { SearchOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refused, refused } from '../model/verdict.ts';
 import { mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath, type KnownSecrets, type MaskedText, maskText, unmasked } from '../text/secrets.ts';
+import type { Located } from '../workspace/workspace.ts';
 import {
   completeness,
   openBase,
@@ -215,12 +216,8 @@ function openFile({ world }: Search, files: OpenedFiles, place: Place): Unreadab
 /** Opens a regular, unprotected file inside the workspace. False for anything else, which is skipped. */
 function openInside(search: Search, files: OpenedFiles, absolute: string): boolean {
   const { workspace } = search.world;
-  const outcome = workspace.locate(absolute, 'search', 'parents');
-  if (!outcome.ok) return false;
-  const { place } = outcome.located;
-  const problem = openFile(search, files, place);
-  place.dir.close();
-  return problem === undefined;
+  const open = ({ place }: Located): boolean => openFile(search, files, place) === undefined;
+  return workspace.atOnce({ path: absolute, action: 'search', links: 'parents' }, open, () => false);
 }
 
 const PRINTING: Readonly<Record<SearchResult['mode'], readonly string[]>> = {

@@ -339,7 +339,8 @@ async function expireSessions({ store, workspace, now }: World): Promise<void> {
   const atMs = now();
   const { roots } = workspace;
   for (const { id, root } of await idleSessions(store, atMs - LIMITS.sessionIdleMs, { roots })) {
-    const entry = { kind: 'session', atMs, session: id, root, text: 'expired' } as const;
+    const about = { atMs, session: id, root };
+    const entry = { kind: 'session', ...about, event: 'expired', text: 'expired' } as const;
     await store.record({ dropSession: id, entries: [entry] });
   }
 }
@@ -372,10 +373,10 @@ function checkOpening(shape: ObjectShape, options: unknown): void {
 }
 
 /** The start of a session: new, or continuing an earlier record. */
-function beginning(kept: SessionRecord | undefined): Pick<NewEntry, 'text' | 'continues'> {
-  if (kept === undefined) return { text: 'opened' };
+function beginning(kept: SessionRecord | undefined): Pick<NewEntry, 'text' | 'event'> {
+  if (kept === undefined) return { event: 'opened', text: 'opened' };
   // A session that was not closed continues. That is usual: without a resident process, each hook
   // call is a process of its own.
-  if (kept.closedMs === undefined) return { text: 'continued', continues: true };
-  return kept.id === COMMAND_LINE ? { text: 'resumed', continues: true } : { text: 'resumed' };
+  if (kept.closedMs === undefined) return { event: 'continued', text: 'continued' };
+  return { event: kept.id === COMMAND_LINE ? 'continued' : 'resumed', text: 'resumed' };
 }

@@ -5,8 +5,9 @@ import { rangesOf } from '../model/coverage.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
-import type { Outcome } from '../model/verdict.ts';
+import { type Outcome, refused } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 
 /** Maximum number of files in an agent's answer about all files. The most recently seen files are shown. */
 const MAX_FILES = 100;
@@ -46,23 +47,13 @@ async function viewAt(
   knowledge: Knowledge,
   path: string,
 ): Promise<Outcome<{ readonly view: StatusView }>> {
-  const outcome = await look(world, knowledge, {
-    path,
-    action: 'edit',
-    locatedFor: 'status',
-    depth: 'glance',
-    writer: 'skip',
-  });
-  if (!outcome.ok)
-    return outcome.refusal.action === 'edit'
-      ? { ...outcome, refusal: { ...outcome.refusal, action: 'status' } }
-      : outcome;
-  const { view } = outcome;
-  view.located.place.dir.close();
-  return {
-    ok: true,
+  const request = { path, action: 'edit', locatedFor: 'status', depth: 'glance', writer: 'skip' } as const;
+  const outcome = await look(world, knowledge, request, (view) => ({
+    ok: true as const,
     view: { ...view, shown: path === view.path.absolute ? world.workspace.shown(view.path) : path },
-  };
+  }));
+  if (outcome.ok || outcome.refusal.action !== 'edit') return outcome;
+  return refused({ ...outcome.refusal, action: 'status' });
 }
 
 /** The status of files, with the last change of each. */
@@ -125,14 +116,11 @@ function butOf({ clamped, redacted, notText }: SightingFlags): Pick<FileStatus, 
 /** True if the file still has the bytes that the session saw. Only the hash counts as proof. */
 export async function confirms(world: World, sighting: Sighting): Promise<boolean> {
   if (sighting.fingerprint === undefined || sighting.how === 'listing') return false;
-  const outcome = world.workspace.locate(sighting.key, 'status');
-  if (!outcome.ok) return false;
-  const { located } = outcome;
-  try {
-    if (!located.exists) return false;
-    const snapshot = await readSnapshot(located.place, { clock: world.disk.clock });
-    return !('problem' in snapshot) && sameFingerprint(snapshot.fingerprint, sighting.fingerprint);
-  } finally {
-    located.place.dir.close();
-  }
+  const { key, fingerprint } = sighting;
+  const compare = async ({ exists, place }: Located): Promise<boolean> => {
+    if (!exists) return false;
+    const snapshot = await readSnapshot(place, { clock: world.disk.clock });
+    return !('problem' in snapshot) && sameFingerprint(snapshot.fingerprint, fingerprint);
+  };
+  return world.workspace.at({ path: key, action: 'status' }, compare, () => false);
 }

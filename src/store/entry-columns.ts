@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fault } from '../model/fault.ts';
-import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
+import type { Stamp } from '../model/fingerprint.ts';
 import { isBelow, isWithin } from '../model/path.ts';
 import { isRecord } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
-import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
+import type { Sighting } from '../model/sighting.ts';
 import type { Mark, View } from '../model/view.ts';
 import { linkText } from './chain.ts';
 import type { BrokenLink, ChainLink, PendingFilter } from './store.ts';
 
-const NONE: readonly string[] = [];
 /**
  * Kinds of entries for which the table `touches` lists every file, so that a search by file finds
  * them.
@@ -157,19 +155,10 @@ export function pendingFrom(text: string, damaged: () => Fault): PendingChange {
  */
 export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
-  if (isPlainRead(entry, plain)) return NONE;
-  const skipped =
-    !INDEXED.has(entry.kind) && plain !== undefined && column(plain) === plain ? plain : undefined;
-  return [...entryKeys(entry)].filter((key) => key !== skipped || entry.path === '').map(column);
-}
-
-/**
- * True for an entry about one file whose key is its root and path joined; false for every change
- * and grant. Nearly every entry is like this, and needs no row in the table `touches`.
- */
-function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
-  const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
-  return alone && plain !== undefined && path !== '' && column(plain) === plain;
+  const isFound = plain !== undefined && column(plain) === plain && entry.path !== '';
+  const keys = [...entryKeys(entry)];
+  const needed = INDEXED.has(entry.kind) || !isFound ? keys : keys.filter((key) => key !== plain);
+  return needed.map(column);
 }
 
 const ESCAPED = '\u0001';
@@ -245,142 +234,54 @@ function overlaps(one: string, other: string): boolean {
 }
 
 /**
- * A sighting (what a session has read of a file) as a JSON array, which has half the size of an
- * object. Rare fields are stored by name in the last element. Stamps are decimal text, because JSON
- * numbers would lose their last digits.
+ * A view as a JSON object. The file's key has its own column. A stamp is five decimal texts, because
+ * JSON numbers would lose their last digits. `since` means something only to the process `by`.
  */
-type Row = [
-  fingerprint: [string, number] | 0,
-  stamp: [string, string, string, string, string] | 0,
-  racy: 0 | 1,
-  coverage: 'whole' | 'none' | number[],
-  totalLines: number | null,
-  flags: number,
-  how: How,
-  atMs: number,
-  others?: Others,
-];
-
-type Common = 'key' | 'fingerprint' | 'stamp' | 'racy' | 'coverage' | 'totalLines' | 'flags' | 'how' | 'atMs';
-/**
- * The fields that are stored by name. All their values are plain JSON. `since` means something only
- * to the process `by`.
- */
-type Others = Omit<Sighting, Common> & {
-  readonly key?: string;
-  readonly since?: number;
-  readonly by?: string;
-};
+type Row = Omit<Sighting, 'key' | 'fingerprint' | 'stamp' | 'totalLines'> &
+  Partial<Pick<Sighting, 'fingerprint' | 'totalLines'>> & {
+    readonly stamp?: readonly [string, string, string, string, string];
+    readonly since?: number;
+    readonly by?: string;
+  };
 
 /** Names this process in views, so that it recognises its own moments. */
 const PROCESS = randomBytes(6).toString('base64url');
 
-const CLAMPED = 1;
-const REDACTED = 2;
-const NOT_TEXT = 4;
-const UNVERIFIED = 8;
-
-/**
- * Serialises a view without the file's key, which has its own column. `added`: the key, if the
- * column cannot hold it.
- */
-export function viewRowText({ sighting, since }: View, added?: { readonly key: string }): string {
-  const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
-  const row: Row = [
-    fingerprint ? [fingerprint.sha256, fingerprint.size] : 0,
-    stamp ? [`${stamp.dev}`, `${stamp.ino}`, `${stamp.size}`, `${stamp.mtimeNs}`, `${stamp.ctimeNs}`] : 0,
-    racy ? 1 : 0,
-    coverageCell(coverage),
-    totalLines ?? null,
-    flagBits(flags),
-    how,
-    atMs,
-  ];
-  const moment = since === undefined ? undefined : { since, by: PROCESS };
-  if (added !== undefined || moment !== undefined || hasAny(others))
-    row.push({ ...others, ...added, ...moment });
+/** Serialises a view without the file's key. */
+export function viewRowText({ sighting, since }: View): string {
+  const { key: _, stamp, ...rest } = sighting;
+  const row: { -readonly [Field in keyof Row]: Row[Field] } = rest;
+  if (stamp !== undefined)
+    row.stamp = [`${stamp.dev}`, `${stamp.ino}`, `${stamp.size}`, `${stamp.mtimeNs}`, `${stamp.ctimeNs}`];
+  if (since !== undefined) {
+    row.since = since;
+    row.by = PROCESS;
+  }
   return JSON.stringify(row);
 }
 
 /** Parses the text that {@link viewRowText} wrote. Undefined if it is damaged: the view then does not count. */
 export function viewFrom(key: string, text: string, n: number): View | undefined {
+  const row = membersOf(text);
+  if (!isRecord(row['coverage']) || !isRecord(row['flags']) || typeof row['atMs'] !== 'number')
+    return undefined;
+  // The cast is safe: `viewRowText` wrote a text with these members.
+  const { stamp, since, by, fingerprint, totalLines, ...rest } = row as unknown as Row;
   try {
-    return parsedView(key, text, n);
+    const sighting = { key, fingerprint, stamp: stamp && stampFrom(stamp), totalLines, ...rest };
+    return since === undefined || by !== PROCESS ? { n, sighting } : { n, sighting, since };
   } catch {
     return undefined;
   }
 }
 
-function parsedView(key: string, text: string, n: number): View {
-  // The cast is safe: `viewRowText` of this or an earlier version wrote the text. A damaged text
-  // throws here or in the calls below.
-  const [fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, rest = {}] = JSON.parse(
-    text,
-  ) as Row;
-  const { since, by, ...others } = rest;
-  const sighting: Sighting = {
-    key,
-    fingerprint: fingerprintFrom(fingerprint),
-    stamp: stampFrom(stamp),
-    racy: racy === 1,
-    coverage: coverageFrom(coverage),
-    totalLines: totalLines ?? undefined,
-    flags: flags === 0 ? NO_FLAGS : flagsFrom(flags),
-    how,
-    atMs,
-    ...others,
-  };
-  return since === undefined || by !== PROCESS ? { n, sighting } : { n, sighting, since };
-}
-
-function hasAny(others: Others): boolean {
-  for (const _ in others) return true;
-  return false;
-}
-
-function fingerprintFrom(cell: Row[0]): Fingerprint | undefined {
-  return cell === 0 ? undefined : { sha256: cell[0], size: cell[1] };
-}
-
-function stampFrom(cell: Row[1]): Stamp | undefined {
-  if (cell === 0) return undefined;
-  const [dev, ino, size, mtimeNs, ctimeNs] = cell;
+function stampFrom([dev, ino, size, mtimeNs, ctimeNs]: NonNullable<Row['stamp']>): Stamp {
   return {
     dev: BigInt(dev),
     ino: BigInt(ino),
     size: BigInt(size),
     mtimeNs: BigInt(mtimeNs),
     ctimeNs: BigInt(ctimeNs),
-  };
-}
-
-function coverageCell(coverage: Coverage): Row[3] {
-  return coverage.kind === 'lines' ? coverage.ranges.flatMap(({ from, to }) => [from, to]) : coverage.kind;
-}
-
-function coverageFrom(cell: Row[3]): Coverage {
-  if (cell === 'whole') return WHOLE;
-  if (cell === 'none') return NOTHING;
-  const ranges = [];
-  for (let i = 0; i + 1 < cell.length; i += 2) ranges.push({ from: cell[i] ?? 0, to: cell[i + 1] ?? 0 });
-  return { kind: 'lines', ranges };
-}
-
-function flagBits(flags: SightingFlags): number {
-  return (
-    (flags.clamped ? CLAMPED : 0) |
-    (flags.redacted ? REDACTED : 0) |
-    (flags.notText ? NOT_TEXT : 0) |
-    (flags.unverified ? UNVERIFIED : 0)
-  );
-}
-
-function flagsFrom(bits: number): SightingFlags {
-  return {
-    clamped: (bits & CLAMPED) !== 0,
-    redacted: (bits & REDACTED) !== 0,
-    notText: (bits & NOT_TEXT) !== 0,
-    unverified: (bits & UNVERIFIED) !== 0,
   };
 }
 

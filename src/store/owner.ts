@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { errnoOf, isMissing, unlessErrno } from '../model/fault.ts';
 
 /** Identifies this process among all that share a state. */
 export interface Owner {
@@ -22,11 +22,30 @@ export function localOwner(): Owner {
   const id = ownerOfThisProcess();
   return {
     id,
-    // Replace the colon: some systems do not allow colons in file names.
-    tag: `${id.replace(':', '+')}+${randomBytes(3).toString('hex')}`,
+    tag: tagOf(id),
     isAlive: async (owner) => isAlive(owner),
-    isTagAlive: (tag) => isAlive(tag.split('+').slice(0, 2).join(':')),
+    isTagAlive,
   };
+}
+
+function tagOf(id: string): string {
+  // Replace the colon: some systems do not allow colons in file names.
+  return `${id.replace(':', '+')}+${randomBytes(3).toString('hex')}`;
+}
+
+/** True while the process with this tag runs. */
+export function isTagAlive(tag: string): boolean {
+  return isAlive(tag.split('+').slice(0, 2).join(':'));
+}
+
+/**
+ * A tag for the process with this id, if `argument` is among its arguments. Undefined for any other
+ * process, such as one with the same id in another container.
+ */
+export function tagOfProcess(pid: string, argument: string): string | undefined {
+  const start = /^\d+$/.test(pid) ? linuxStart(pid) : undefined;
+  const words = unlessErrno(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'));
+  return start !== undefined && words?.includes(argument) === true ? tagOf(`${pid}:${start}`) : undefined;
 }
 
 /**

@@ -25,4 +25,14 @@ describe('inspectHome', () => {
     expect(report).toMatchObject({ exists: false, writable: true, isPrivate: true });
     expect(report.freeBytes).toBeGreaterThan(0);
   });
+
+  it('names the databases that were set aside', () => {
+    const { home } = scratch();
+    for (const name of ['', '.damaged-20261119T0800Z', '.older-20261119T0900Z', '.older-20261119T0900Z.head'])
+      writeFileSync(join(home, `lookfirst.db${name}`), '');
+    expect(inspectHome(home).setAside.toSorted()).toEqual([
+      'lookfirst.db.damaged-20261119T0800Z',
+      'lookfirst.db.older-20261119T0900Z',
+    ]);
+  });
 });

@@ -16,7 +16,7 @@ describe('readPolicyText', () => {
     expect(readPolicyText(join(home, 'lookfirst.json'))).toBeUndefined();
     mkdirSync(join(home, 'folder.json'));
     expect(() => readPolicyText(join(home, 'folder.json'))).toThrow(
-      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('EISDIR') }),
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('it is a folder') }),
     );
   });
 

@@ -1,15 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   chmodSync,
   constants,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   type Stats,
   statfsSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, isAbsolute } from 'node:path';
 import { errnoOf, errorText, Fault, HOME_CURE, isMissing, isTaken } from '../model/fault.ts';
@@ -110,6 +114,22 @@ function makeOne(path: string): void {
   }
 }
 
+/**
+ * Makes a file that every process of the state folder shares. It gets its name only when it is
+ * complete. If two processes make it at the same time, the first one's stays.
+ */
+export function makeOnce(file: string, bytes: string | Uint8Array): void {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, bytes, { flag: 'wx', mode: 0o600 });
+    linkSync(draft, file);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
 /** Facts about a state folder that can be read without changing it. */
 interface HomeReport {
   readonly exists: boolean;
@@ -117,7 +137,7 @@ interface HomeReport {
   /** True if only the folder's owner can read it. Always true on systems without permission bits. */
   readonly isPrivate: boolean;
   readonly freeBytes: number;
-  /** Names of databases that were damaged and set aside. */
+  /** Names of databases that were set aside because they were damaged, or too old. */
   readonly setAside: readonly string[];
 }
 
@@ -131,13 +151,13 @@ export function inspectHome(home: string): HomeReport {
     writable: statsOf(place)?.isDirectory() === true && canWrite(place),
     isPrivate: stats === undefined || process.platform === 'win32' || (stats.mode & 0o077) === 0,
     freeBytes: bavail * bsize,
-    setAside: stats === undefined ? [] : damagedIn(home),
+    setAside: stats === undefined ? [] : setAsideIn(home),
   };
 }
 
-function damagedIn(home: string): readonly string[] {
+function setAsideIn(home: string): readonly string[] {
   try {
-    return readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-\w+$/.test(name));
+    return readdirSync(home).filter((name) => /^lookfirst\.db\.(?:damaged|older)-\w+$/.test(name));
   } catch {
     // Ignore the error: this list is only extra information.
     return [];
@@ -181,12 +201,17 @@ export function readPolicyText(path: string): string | undefined {
     const isLink =
       errnoOf(error) === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     if (isMissing(error) && !isLink) return undefined;
-    const why = isLink ? 'it is a link to a missing file' : (errnoOf(error) ?? String(error));
+    const why = isLink ? 'it is a link to a missing file' : unreadableWords(errnoOf(error) ?? String(error));
     throw new Fault('CONFIG_INVALID', `the policy file ${path} cannot be read (${why})`, {
       cause: error,
       path,
     });
   }
+}
+
+function unreadableWords(errno: string): string {
+  if (errno === 'EACCES') return 'EACCES: give this user the permission to read it';
+  return errno === 'EISDIR' ? 'it is a folder' : errno;
 }
 
 /** The identity of the folder at a path; undefined if there is none. */

@@ -1,8 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, Fault, unlessMissing } from '../model/fault.ts';
+import { Fault, unlessMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { makeOnce } from './prepare-home.ts';
 
 /** Computes the revision of exact bytes: a token that can be computed only with the state's key. */
 export type RevisionOf = (fingerprint: Fingerprint) => string;
@@ -52,20 +53,7 @@ function readKey(file: string): KeyObject {
   return createSecretKey(key);
 }
 
-/**
- * Makes the key file. The file gets its final name only when it is complete. If two processes make
- * a key at the same time, both use the key of the first.
- */
 function makeKey(file: string): Buffer {
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(draft, randomBytes(KEY_BYTES), { flag: 'wx', mode: 0o600 });
-    chmodSync(draft, 0o600);
-    linkSync(draft, file);
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  makeOnce(file, randomBytes(KEY_BYTES));
   return readFileSync(file);
 }

@@ -60,6 +60,4 @@ export interface FleetOptions {
   /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;
   readonly imageSecrets: 'here' | 'shared';
-  /** `all`: the journal gets every read. `summary`: only the first per minute, session and file. */
-  readonly reads?: 'all' | 'summary';
 }

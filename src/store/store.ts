@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Awaitable } from '../model/awaitable.ts';
 import type { Entry, EntryKind, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { SessionRecord } from '../model/session-record.ts';
@@ -18,11 +17,11 @@ export interface Store {
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
   /**
-   * What this session was shown of a file. Every read calls this. Stores that can answer at once
-   * return no promise, because waiting for one would double the cost. A network store may answer
-   * from memory and miss what other processes recorded in the last seconds: a read destroys nothing.
+   * What this session was shown of a file, as far as this process can answer without a server;
+   * undefined if it cannot. A network store may answer from memory and miss what other processes
+   * recorded in the last seconds: a read destroys nothing.
    */
-  recall(session: string, key: string): Awaitable<Seen>;
+  recall(session: string, key: string): Seen | undefined;
   /**
    * What a session was shown of several files, in one round trip, never from memory alone: changes
    * are judged by it. Files that the session has not seen are absent.
@@ -80,8 +79,6 @@ export interface Store {
    * entries were removed.
    */
   prune(throughSeq: number): Promise<number>;
-  /** Removes only entries about reads before a time. Present if reads have their own hash chain. */
-  readonly pruneReads?: (beforeMs: number) => Promise<number>;
   /** Earlier contents of files. Present if the store is a database of this machine. */
   readonly images?: Images;
   /** Closes the store. A second call is harmless; any other call afterwards is a Fault MISUSE. */

@@ -25,7 +25,7 @@ describe('carryCoverage', () => {
       lines([1, 3], [7, 11]),
     ],
     ['an own change inside a range leaves no gap', lines([1, 9]), [change(4, 2, 3)], 'seen', lines([1, 10])],
-    ['removed lines go', lines([4, 5]), [change(4, 2, 0)], 'seen', NOTHING],
+    ['removed lines go', lines([4, 5]), [change(4, 2, 0)], 'seen', lines()],
     ['an insert at the top', lines([1, 2]), [change(1, 0, 2)], 'seen', lines([1, 4])],
     ['an append', lines([1, 2]), [change(11, 0, 1)], 'seen', lines([1, 2], [11, 11])],
     ['a partial view stays partial', lines([1, 5]), [change(6, 5, 1)], 'seen', lines([1, 6])],

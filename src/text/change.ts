@@ -211,7 +211,8 @@ export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   const added =
     carry.addedAre === 'seen' ? hunks.map((hunk, at) => knownLines(coverage, hunk, carry.changes[at])) : [];
   const ranges = mergeRanges([...kept, ...added]);
-  return ranges.length === 0 ? NOTHING : { kind: 'lines', ranges };
+  // A session that has deleted all lines it knew still knows of the file, and its later lines count.
+  return ranges.length === 0 && carry.addedAre === 'unseen' ? NOTHING : { kind: 'lines', ranges };
 }
 
 /** The added lines of a hunk that hold no text of unseen lines. */

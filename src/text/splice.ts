@@ -73,7 +73,7 @@ export function applyEdits(
 function inOrder(
   text: string,
   edits: readonly Edit[],
-  apply: (text: string, edit: Edit) => Step | Failure,
+  apply: (text: string, edit: Edit) => EditedText | Failure,
 ): EditsApplied | EditFailure {
   let applied: EditsApplied = { ok: true, text, changes: [], replaced: 0, tier: 'exact' };
   for (const [index, edit] of edits.entries()) {
@@ -145,7 +145,8 @@ function foundExactly(text: string, edit: Edit): FoundAnchor | undefined {
   return wanted === undefined || found?.count === wanted ? found : undefined;
 }
 
-interface Step {
+/** A text after one edit. */
+interface EditedText {
   readonly text: string;
   readonly changes: readonly Change[];
   readonly tier: MatchTier;
@@ -153,7 +154,7 @@ interface Step {
 
 type Failure = Pick<EditFailure, 'kind'> & Partial<Pick<EditFailure, 'count' | 'places' | 'nearest'>>;
 
-function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
+function applyOne(text: string, edit: Edit, options: SpliceOptions): EditedText | Failure {
   if (edit.oldString === edit.newString && edit.mayBeSame !== true) return { kind: 'same' };
   if (edit.oldString === '') return fillEmpty(text, edit);
   if (edit.lines !== undefined) return applyHunk(text, edit, options);
@@ -173,14 +174,14 @@ function replaceFound(
   edit: Edit,
   found: FoundAnchor,
   { matching }: Pick<SpliceOptions, 'matching'>,
-): Step | Failure {
+): EditedText | Failure {
   if (matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
   const spans = disjointSpans(found.spans.map((span) => withLineEnding(text, span)));
   return replaceSpans(text, edit, { ...found, spans });
 }
 
 /** Applies a hunk of whole lines. Its line number, its header or the end of the file chooses between equal places. */
-function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
+function applyHunk(text: string, edit: Edit, options: SpliceOptions): EditedText | Failure {
   // The last line of a hunk always has an ending. Give the last line of the file one too, or an equal
   // place at the end would be missed. This also holds for `exact` matching: a hunk is whole lines.
   const ended = withFinalEnding(text);
@@ -293,7 +294,7 @@ function lineAbove(text: string, start: number): string | undefined {
  * and if `loosest` is stricter than `punctuation`, as for a file that changed since it was seen.
  * With `exact` matching, there is no such difference, and the edit fails.
  */
-function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
+function applyLoosely(text: string, edit: Edit, options: SpliceOptions): EditedText | Failure {
   const safe = options.matching !== 'exact';
   const last = safe && edit.lines === undefined ? atUnendedEnd(text, edit) : undefined;
   if (last !== undefined) return replaceSpans(text, last.edit, last.found);
@@ -319,7 +320,11 @@ function withHunkEnd(text: string, edit: Edit, landed: PlacedEdit | Rivals): Pla
   return { ...landed, replacement: landed.replacement + finalEnding(text) };
 }
 
-function landOrRefuse(text: string, landed: PlacedEdit | Rivals, options: SpliceOptions): Step | Failure {
+function landOrRefuse(
+  text: string,
+  landed: PlacedEdit | Rivals,
+  options: SpliceOptions,
+): EditedText | Failure {
   if ('spans' in landed)
     return {
       kind: 'ambiguous',
@@ -386,7 +391,7 @@ function lastLine(text: string): string {
   return unended.slice(unended.lastIndexOf('\n') + 1);
 }
 
-function fillEmpty(text: string, edit: Edit): Step | Failure {
+function fillEmpty(text: string, edit: Edit): EditedText | Failure {
   if (text !== '') return { kind: 'empty-anchor' };
   return {
     text: edit.newString,
@@ -395,7 +400,7 @@ function fillEmpty(text: string, edit: Edit): Step | Failure {
   };
 }
 
-function replaceSpans(text: string, edit: Edit, found: FoundAnchor): Step | Failure {
+function replaceSpans(text: string, edit: Edit, found: FoundAnchor): EditedText | Failure {
   const bound = text.length + found.count * edit.newString.length * 2;
   if (bound > MAX_RESULT_CHARS) return { kind: 'too-large' };
   const restyle = restyler(edit.oldString, edit.newString, found.tier);

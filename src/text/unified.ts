@@ -92,7 +92,7 @@ function widen(middle: Middle, before: string, context: number): Window {
 }
 
 /** Groups hunks whose contexts touch, so that they are shown together. */
-export function grouped(hunks: readonly Hunk[], context: number): Hunk[][] {
+function grouped(hunks: readonly Hunk[], context: number): Hunk[][] {
   const groups: Hunk[][] = [];
   for (const hunk of hunks) {
     const last = groups.at(-1);

@@ -8,18 +8,17 @@ import type { FindOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { byteSize } from '../report/amounts.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
-import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
+import {
+  applyOutcome,
+  refusalOutcome,
+  type SuccessOutcome,
+  successOutcome,
+  undoOutcome,
+} from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import { viewOf } from '../text/lines.ts';
-import {
-  type EscapedText,
-  type Performed,
-  performChange,
-  rendered,
-  type ToolContext,
-  withText,
-} from './tool-answer.ts';
+import { type EscapedText, type Performed, type ToolContext, withText } from './tool-answer.ts';
 
 /** The session, tool and output form of a call. */
 export interface PerformOptions {
@@ -125,54 +124,76 @@ async function viewed(
   return { ...call, kind: 'list', operation: { ...folder, path: read.path }, render };
 }
 
+type LaterKind = Exclude<keyof Operations, 'read' | 'view'>;
+
+type Performer<K extends LaterKind> = (
+  operation: Operations[K],
+  performing: PerformOptions,
+) => Promise<Outcome<Results[K]>>;
+
+/** How each kind of operation is performed. */
+const PERFORMERS: { readonly [K in LaterKind]: Performer<K> } = {
+  'read-many': readMany,
+  media: readMedia,
+  list: ({ path, ...options }, { session, watch: { signal, progress } }) => {
+    const note = paced(progress);
+    const onProgress = (entries: number): void =>
+      note(entries, undefined, `listing: ${entries} entries so far`);
+    return session.list(path, { ...options, signal, onProgress });
+  },
+  find: ({ pattern, ...options }, { session, watch }) =>
+    session.find(pattern, { ...options, ...searched(watch) }),
+  search: ({ pattern, ...options }, { session, watch }) =>
+    session.search(pattern, { ...options, ...searched(watch) }),
+  status: ({ path }, { session }) => session.status(path),
+  info: ({ path }, { session }) => session.info(path),
+  run: runCommand,
+  roots: async (_operation, { context }) => ({ ok: true, roots: context.roots }),
+  write: ({ path, content, ...options }, { session, watch: { signal } }) =>
+    session.write(path, content, { signal, ...options }),
+  edit: ({ path, edits, ...options }, { session, watch: { signal } }) =>
+    session.edit(path, edits, { signal, ...options }),
+  insert: ({ path, content, ...options }, { session, watch: { signal } }) =>
+    session.insert(path, content, { signal, ...options }),
+  apply: ({ changes, dryRun, unread }, { session, watch: { signal } }) =>
+    unread === 'show' ? session.preview(changes, { signal }) : session.apply(changes, { dryRun, signal }),
+  patch: (patch, { session, names, watch: { signal } }) => session.patch(patch, { names, signal }),
+  delete: ({ path, ...options }, { session, watch: { signal } }) =>
+    session.delete(path, { signal, ...options }),
+  move: ({ source, destination, ...options }, { session, watch: { signal } }) =>
+    session.move(source, destination, { signal, ...options }),
+  mkdir: ({ path }, { session, watch: { signal } }) => session.mkdir(path, { signal }),
+  undo: (selection, { session, watch: { signal } }) => session.undo(selection, { signal }),
+};
+
+/** The outcomes for programs that are not `successOutcome`. */
+const SUMMARIES: { readonly [K in LaterKind]?: (result: Results[K]) => SuccessOutcome } = {
+  'read-many': manyOutcome,
+  find: untilCut,
+  search: untilCut,
+  status: statusOutcome,
+  run: runOutcome,
+  roots: () => successOutcome(),
+  apply: applyOutcome,
+  patch: applyOutcome,
+  undo: undoOutcome,
+};
+
 async function performLater(
   call: Exclude<Call, { kind: 'read' | 'view' }>,
   performing: PerformOptions,
 ): Promise<Performed> {
-  const { session, context, watch } = performing;
-  switch (call.kind) {
-    case 'read-many':
-      return rendered(await readMany(call.operation, performing), performing, {
-        render: call.render,
-        summary: manyOutcome,
-      });
-    case 'media':
-      return rendered(await readMedia(call.operation, performing), performing, { render: call.render });
-    case 'list': {
-      const { path, ...options } = call.operation;
-      const note = paced(watch.progress);
-      const onProgress = (entries: number): void =>
-        note(entries, undefined, `listing: ${entries} entries so far`);
-      const outcome = await session.list(path, { ...options, signal: watch.signal, onProgress });
-      return rendered(outcome, performing, { render: call.render });
-    }
-    case 'find': {
-      const { pattern, ...options } = call.operation;
-      const outcome = await session.find(pattern, { ...options, ...searched(watch) });
-      return rendered(outcome, performing, { render: call.render, summary: untilCut });
-    }
-    case 'search': {
-      const { pattern, ...options } = call.operation;
-      const outcome = await session.search(pattern, { ...options, ...searched(watch) });
-      return rendered(outcome, performing, { render: call.render, summary: untilCut });
-    }
-    case 'status': {
-      const outcome = await session.status(call.operation.path);
-      return rendered(outcome, performing, { render: call.render, summary: statusOutcome });
-    }
-    case 'info':
-      return rendered(await session.info(call.operation.path), performing, { render: call.render });
-    case 'run': {
-      const outcome = await runCommand(call.operation, performing);
-      return rendered(outcome, performing, { render: call.render, summary: runOutcome });
-    }
-    case 'roots':
-      return rendered({ ok: true, roots: context.roots }, performing, { render: call.render, summary: done });
-    default:
-      // Do not begin a change that was cancelled while it waited.
-      watch.signal?.throwIfAborted();
-      return performChange(call, session, performing);
-  }
+  const { kind, operation, render } = call;
+  // Do not begin a change that was cancelled while it waited. Once the first file is touched, a
+  // change cannot be cancelled: it finishes and is recorded in the journal.
+  if (!LOOKING.has(kind)) performing.watch.signal?.throwIfAborted();
+  // The casts are safe: performer, renderer and summary of one kind fit together.
+  const given = await (PERFORMERS[kind] as Performer<never>)(operation as never, performing);
+  const outcome: Outcome<object> =
+    performing.names === undefined ? given : withShownPaths(given, performing.names);
+  if (!outcome.ok) return outcome;
+  const summary = (SUMMARIES[kind] ?? successOutcome) as (result: object) => SuccessOutcome;
+  return { ok: true, shown: render(outcome as never, performing.context), outcome: summary(outcome) };
 }
 
 async function runCommand(
@@ -203,14 +224,25 @@ function read(
   operation: Operations['read'],
   { session, watch }: PerformOptions,
 ): Promise<Outcome<ReadResult>> {
-  return session.readForTool(operation.path, operation, {
-    times: watch.times,
-    // Most reads need no signal, and making one takes longer than the rest of a repeated read.
-    get signal() {
-      return watch.signal;
-    },
-    onProgress: paced(watch.progress),
-  });
+  return session.readForTool(operation.path, operation, new ReadWatch(watch));
+}
+
+/** Progress and cancellation of one read. */
+class ReadWatch {
+  readonly times: ToolContext['times'];
+  readonly onProgress: Progress;
+  readonly #watch: PerformOptions['watch'];
+
+  constructor(watch: PerformOptions['watch']) {
+    this.#watch = watch;
+    this.times = watch.times;
+    this.onProgress = paced(watch.progress);
+  }
+
+  /** Most reads need no signal, and making one takes longer than the rest of a repeated read. */
+  get signal(): AbortSignal | undefined {
+    return this.#watch.signal;
+  }
 }
 
 /** Reads files one after the other, so that a thousand files do not need a thousand open handles. */
@@ -255,8 +287,6 @@ function manyOutcome({ files }: Results['read-many']): SuccessOutcome {
   );
   return { ok: true, files: each };
 }
-
-const done = (): SuccessOutcome => successOutcome();
 
 function untilCut({ truncated }: { readonly truncated: boolean }): SuccessOutcome {
   return successOutcome({ complete: !truncated });

@@ -26,7 +26,6 @@ export interface ProxyPlan {
   /** The session for calls that do not name one. */
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
-  readonly receipts: boolean;
   /**
    * The user's own tables, which say what the tools of a server do. They are tried before the
    * built-in ones.

@@ -178,6 +178,13 @@ interface Pooled {
   ended: boolean;
 }
 
+/** The session of one call. */
+interface Lease {
+  readonly session: GatedSession;
+  /** Call this exactly once, when the call has ended. */
+  readonly release: () => Promise<void>;
+}
+
 /** The open sessions of one server. Opens each on first use, and never closes one during a call. */
 export class SessionPool {
   readonly #sessions: Sessions;
@@ -190,14 +197,33 @@ export class SessionPool {
     this.#maxOpen = maxOpen;
   }
 
+  /** Runs a call in its session. `client`: see `lease`. */
+  async use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>, client?: string): Promise<T> {
+    const { session, release } = await this.lease(choice, client);
+    try {
+      return await work(session);
+    } finally {
+      await release();
+    }
+  }
+
   /**
-   * Runs a call in its session. `client`: the name of the calling program, recorded if this call
-   * opens the session.
+   * The session of a call, which stays open until `release` is called. `client`: the name of the
+   * calling program, recorded if this call opens the session.
    */
-  use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>, client?: string): Promise<T> {
-    return choice.kind === 'call'
-      ? this.#once(work)
-      : during(this.#take(keyOf(choice), choice, client), work);
+  async lease(choice: Chosen, client?: string): Promise<Lease> {
+    if (choice.kind === 'call') {
+      const session = await this.#sessions.session();
+      return { session, release: () => session.close() };
+    }
+    const pooled = this.#take(keyOf(choice), choice, client);
+    const release = (): Promise<void> => released(pooled);
+    try {
+      return { session: await pooled.session, release };
+    } catch (error) {
+      await release();
+      throw error;
+    }
   }
 
   /**
@@ -207,17 +233,18 @@ export class SessionPool {
   async before(choice: Chosen, event: (session: GatedSession) => Promise<unknown>): Promise<void> {
     if (choice.kind === 'call') return;
     const pooled = this.#take(keyOf(choice), choice);
-    const session = pooled.session.then(async (open) => {
+    pooled.session = pooled.session.then(async (open) => {
       await event(open);
       return open;
     });
-    pooled.session = session;
     try {
-      await during(pooled, async () => {});
+      await pooled.session;
     } catch (error) {
       // Remove the failed session, so that later calls open it again instead of failing too.
       this.#pooled.delete(keyOf(choice));
       throw error;
+    } finally {
+      await released(pooled);
     }
   }
 
@@ -229,18 +256,10 @@ export class SessionPool {
   #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
     const pooled = known ?? { session: this.#open(key, choice, client), calls: 0, ended: false };
+    pooled.calls += 1;
     this.#pooled.delete(key);
     this.#pooled.set(key, pooled);
     return pooled;
-  }
-
-  async #once<T>(work: (session: GatedSession) => Promise<T>): Promise<T> {
-    const session = await this.#sessions.session();
-    try {
-      return await work(session);
-    } finally {
-      await session.close();
-    }
   }
 
   async #open(key: string, choice: Kept, client: string | undefined): Promise<GatedSession> {
@@ -283,15 +302,10 @@ function keyOf(choice: Kept): string {
   }
 }
 
-/** Keeps a session open until the work in it is done. */
-async function during<T>(pooled: Pooled, work: (session: GatedSession) => Promise<T>): Promise<T> {
-  pooled.calls += 1;
-  try {
-    return await work(await pooled.session);
-  } finally {
-    pooled.calls -= 1;
-    if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);
-  }
+/** Notes that a call has ended. The last call of an ended session closes it. */
+async function released(pooled: Pooled): Promise<void> {
+  pooled.calls -= 1;
+  if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);
 }
 
 async function closeOf(pooled: Pooled): Promise<void> {

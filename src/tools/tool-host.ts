@@ -145,9 +145,8 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     if ('reason' in translated) return refuseArguments(tool.name, translated.reason, open.context);
     const call = callInRoom(translated, clientInfo?.name);
     const context = choice.kind === 'call' ? { ...open.context, forgets: true as const } : open.context;
-    const performing = { tool: tool.name, context, watch: surroundings, form: 'bytes' as const };
     const perform = (session: GatedSession): Promise<ToolAnswer> =>
-      callTool(call, dialect, { session, ...performing });
+      callTool(call, dialect, { session, tool: tool.name, context, watch: surroundings, form: 'bytes' });
     const answer = await open.pool.use(choice, perform, clientInfo?.name);
     if (open.hasApprovals) logApproval(answer, log);
     return answer;
@@ -204,7 +203,7 @@ interface Served {
 async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const sessions = await open();
   const { policy, workspace, store, now } = sessions.world;
-  const context = renderContext(dialect, { roots: workspace.roots, wording: policy.wording, now });
+  const context = renderContext(dialect, { roots: workspace.roots, wording: policy.preset, now });
   const hasApprovals = policy.approve.length > 0;
   return { pool: new SessionPool(sessions), store, context, hasApprovals, warnings: sessions.warnings };
 }

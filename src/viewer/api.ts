@@ -1,15 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
 import { refused } from '../model/verdict.ts';
+import { linesOfChange } from '../records/path-diffs.ts';
 import { rewindJob } from '../records/rewind.ts';
-import { type TurnView, turnViews } from '../records/turns.ts';
 import { takeBack, takeBackPart, type UndoJob, undoJobs } from '../records/undo-jobs.ts';
-import { linesOfChange, type ViewSources } from '../records/view/diffs.ts';
+import type { ViewSources } from '../records/view/diffs.ts';
 import {
   entryNumbered,
   entryView,
   recentFiles,
   sessionRows,
-  turnDetail,
+  turnAt,
   turnRows,
 } from '../records/view/entry-views.ts';
 import { exported } from '../records/view/export.ts';
@@ -17,7 +18,7 @@ import { feedPage } from '../records/view/feed.ts';
 import { filePicture } from '../records/view/file-picture.ts';
 import { savesOf } from '../records/view/saves.ts';
 import { conflictView, takenView } from '../records/view/undo-view.ts';
-import type { FeedFilter, LineCounts, LiveView, StartView, TurnDetail } from '../records/view/view-data.ts';
+import type { FeedFilter, LineCount, LineCounts, LiveView, StartView } from '../records/view/view-data.ts';
 import type { Sessions } from '../session/sessions.ts';
 
 /**
@@ -27,8 +28,6 @@ import type { Sessions } from '../session/sessions.ts';
 const PAGE = 200;
 /** Maximum number of changes whose lines are counted in one answer. */
 const MAX_COUNTS = 100;
-/** Counts of this many changes are kept in memory. They never change. */
-const MAX_KEPT_COUNTS = 10_000;
 
 export interface ApiOptions {
   readonly sources: ViewSources;
@@ -63,7 +62,6 @@ type Answers = Readonly<Record<string, (sources: ViewSources, query: Query) => P
  */
 export class Api {
   readonly #options: ApiOptions;
-  readonly #counts = new Map<number, readonly [number, number]>();
 
   constructor(options: ApiOptions) {
     this.#options = options;
@@ -72,11 +70,7 @@ export class Api {
   /** The answer to a GET; undefined if the name is unknown. */
   async get(name: string, query: Query): Promise<ApiAnswer | undefined> {
     const { sources } = this.#options;
-    const own: Answers = {
-      start: () => this.#start(),
-      counts: (from) => this.#countLines(from, query.getAll('seq').map(Number)),
-    };
-    const answers = { ...ANSWERS, ...own };
+    const answers: Answers = { ...ANSWERS, start: () => this.#start() };
     if (!Object.hasOwn(answers, name)) return undefined;
     const found = await answers[name]?.({ ...sources, context: numberOf(query, 'context') }, query);
     return found === undefined ? NOT_FOUND : ok(found);
@@ -97,25 +91,12 @@ export class Api {
     const cursor = await records.cursor();
     return {
       folders,
-      canUndo: readOnly === undefined,
       ...(readOnly === undefined ? {} : { readOnly }),
       canDemo: playDemo !== undefined,
       cursor,
       feed: await feedPage(records.store, { near: scope.filter, filter: {}, limit: 2 * PAGE }),
       sessions: await sessionRows(sources),
     };
-  }
-
-  async #countLines(sources: ViewSources, changes: readonly number[]): Promise<LineCounts> {
-    const counts: Record<number, readonly [number, number]> = {};
-    for (const seq of changes.slice(0, MAX_COUNTS)) {
-      const entry = this.#counts.has(seq) ? undefined : await entryNumbered(sources, seq);
-      if (this.#counts.size >= MAX_KEPT_COUNTS) this.#counts.clear();
-      if (entry?.kind === 'change') this.#counts.set(seq, await linesOfChange(sources, entry));
-      const known = this.#counts.get(seq);
-      if (known !== undefined) counts[seq] = known;
-    }
-    return counts;
   }
 
   async #undo(body: Body): Promise<ApiAnswer> {
@@ -138,8 +119,7 @@ export class Api {
     const { seq } = body;
     const turn = typeof seq === 'number' ? await turnAt(sources, seq) : undefined;
     if (turn === undefined) return NOT_FOUND;
-    const of = body['everyone'] === true ? 'everyone' : 'session';
-    const job = await rewindJob(sources.records, { turn, scope: sources.scope, of });
+    const job = await rewindJob(sources.records, { turn, scope: sources.scope, of: 'session' });
     if (job === undefined) return ok({ ok: true, files: [], diffs: [], stays: [] });
     return this.#takeBack(job.roots, { ...job.selection, merge: true, preview: body['preview'] === true });
   }
@@ -160,7 +140,7 @@ export class Api {
     try {
       const outcome = sessions.world.policy.readOnly ? refused(READ_ONLY) : await take();
       if (outcome.ok) return ok(await takenView(sources, outcome.taken, part));
-      return { status: 409, body: conflictView(sources, outcome.refusal, roots[0] ?? '') };
+      return { status: 409, body: conflictView(outcome.refusal, roots[0] ?? '') };
     } finally {
       await sessions.close();
     }
@@ -172,7 +152,7 @@ const ANSWERS: Answers = {
   turns: (sources, query) => turnRows(sources, numberOf(query, 'before')),
   files: recentFiles,
   saves: (sources) => savesOf(sources, Date.now()),
-  verify: ({ records }) => records.verify(),
+  counts: (sources, query) => countLines(sources, query.getAll('seq').map(Number)),
   live: async ({ records, scope }, query): Promise<LiveView> => {
     const after = query.get('after') ?? '';
     const { entries, cursor } = await records.newSince(after, { ...scope.filter, limit: PAGE });
@@ -184,18 +164,28 @@ const ANSWERS: Answers = {
   },
   sessions: sessionRows,
   entry: (sources, query) => entryView(sources, seqOf(query)),
-  turn: (sources, query) => turnOf(sources, seqOf(query)),
   file: async (sources, query) => {
     const [root, path] = [query.get('root') ?? '', query.get('path') ?? ''];
     return root !== '' && sources.scope.includes(root) ? filePicture(sources, { root, path }) : undefined;
   },
   export: async (sources, query) => {
-    const of = query.get('kind') === 'turn' ? turnOf : entryView;
-    const view = await of(sources, seqOf(query));
+    const view = await entryView(sources, seqOf(query));
     const text = view && exported(view, query.get('form') === 'html' ? 'html' : 'markdown');
     return text && { text };
   },
 };
+
+async function countLines(sources: ViewSources, changes: readonly number[]): Promise<LineCounts> {
+  const counts: Record<number, LineCount> = {};
+  for (const seq of changes.slice(0, MAX_COUNTS)) {
+    // Between two changes, requests of the page can be answered.
+    await setImmediate();
+    const entry = await entryNumbered(sources, seq);
+    const count = entry?.kind === 'change' ? await linesOfChange(sources.records.images, entry) : undefined;
+    counts[seq] = count ?? { added: 0, removed: 0 };
+  }
+  return counts;
+}
 
 const READ_ONLY = {
   code: 'READ_ONLY',
@@ -235,18 +225,4 @@ function filterOf(query: Query): FeedFilter {
     code: text('code'),
     turn: text('turn'),
   };
-}
-
-/** The turn that begins with the entry of this number; undefined if no turn begins there. */
-async function turnAt(sources: ViewSources, seq: number): Promise<TurnView | undefined> {
-  const mark = await entryNumbered(sources, seq);
-  if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
-  const { records, scope } = sources;
-  const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });
-  return turns.find((turn) => turn.seq === seq);
-}
-
-async function turnOf(sources: ViewSources, seq: number): Promise<TurnDetail | undefined> {
-  const turn = await turnAt(sources, seq);
-  return turn && turnDetail(sources, turn);
 }

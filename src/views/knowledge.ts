@@ -1,7 +1,6 @@
 import { afterView, isSameView, sawAll } from '../judge/join-views.ts';
 import { knownOf, stubOf, tombstoneOf, wholeViewOf } from '../judge/known.ts';
 import { countsAsView } from '../judge/reads.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { Fault, unlessStoreFails } from '../model/fault.ts';
@@ -83,10 +82,14 @@ export class Knowledge {
   }
 
   /** What the session knows. It may be a tombstone (deleted file) or a stub (forgotten sighting): refusals report them. */
-  recall(key: string): Awaitable<Sighting | undefined> {
-    const moment = this.call?.arrivedAt;
+  async recall(key: string): Promise<Sighting | undefined> {
     const seen = this.#held.get(key) ?? this.#store.recall(this.session, key);
-    return seen instanceof Promise ? seen.then((found) => knownOf(found, moment)) : knownOf(seen, moment);
+    return knownOf(seen ?? (await this.#asked(key)), this.call?.arrivedAt);
+  }
+
+  /** Queries the store about a file for which it has no answer at hand. */
+  async #asked(key: string): Promise<Seen | undefined> {
+    return (await this.#store.recallMany(this.session, [key])).get(key);
   }
 
   /** Like `recall`, for several files in one round trip; files never seen are absent. */
@@ -143,12 +146,15 @@ export class Knowledge {
       seen.how !== 'listing' &&
       seen.fingerprint !== undefined &&
       sameFingerprint(seen.fingerprint, fingerprint);
-    return wholeViewOf(await this.#store.recall(this.session, key), isWanted);
+    return wholeViewOf(this.#store.recall(this.session, key) ?? (await this.#asked(key)), isWanted);
   }
 
   /** The newest full listing of a folder that the session has not lost. */
   async listing(key: string): Promise<Sighting | undefined> {
-    return wholeViewOf(await this.#store.recall(this.session, key), ({ how }) => how === 'listing');
+    return wholeViewOf(
+      this.#store.recall(this.session, key) ?? (await this.#asked(key)),
+      ({ how }) => how === 'listing',
+    );
   }
 
   /**
@@ -169,38 +175,29 @@ export class Knowledge {
    * the store; see `Store.note`. `earlier` is what the caller knew when the call arrived. Returns
    * what the session will know.
    */
-  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Awaitable<Sighting> {
-    return andThen(this.#stillKnown(next.key, earlier), (old) => {
-      const known = afterView(old, next);
-      const evicting = this.#state.room.for([{ next: known, old }]);
-      const noted: NotedView = { known, next, old, entry };
-      if (evicting === undefined) return this.#noteIn([], noted);
-      // If the store cannot count the files now, exceed the limit rather than lose the view.
-      return evicting.then(
-        (evicted) => this.#noteIn(evicted, noted),
-        (error: unknown) => this.#noteIn(noneIfStoreFails(error), noted),
-      );
-    });
-  }
-
-  /** What is left of a sighting that was recalled earlier in this call. */
-  #stillKnown(key: string, earlier: Sighting | undefined): Awaitable<Sighting | undefined> {
-    const { lostAt } = this.#state;
-    if (this.call !== undefined && lostAt < this.call.arrivedAt) return earlier;
-    return unlessStoreFails<Sighting | undefined>(
-      () => this.recall(key),
-      () => undefined,
-    );
-  }
-
-  #noteIn(evicted: readonly Sighting[], { known, next, old, entry }: NotedView): Awaitable<Sighting> {
+  async note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Promise<Sighting> {
     const { call } = this;
+    const isCurrent = call !== undefined && this.#state.lostAt < call.arrivedAt;
+    const old = isCurrent ? earlier : await this.#stillKnown(next.key);
+    const known = afterView(old, next);
+    // If the store cannot count the files now, exceed the limit rather than lose the view.
+    const evicting = this.#state.room.for([{ next: known, old }]);
+    const evicted = evicting === undefined ? [] : await evicting.catch(noneIfStoreFails);
     const isRepeated = isSameView(old, known, this.#options.policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS);
     const now = isRepeated || call !== undefined ? [] : [this.#row(known)];
     const noted = this.#store.note({ views: [...this.#evictedRows(evicted), ...now], entries: [entry] });
+    if (noted !== undefined) await noted;
     if (call !== undefined && !sawAll(old, next)) call.showsMore = true;
     if (call !== undefined && !isRepeated) this.#noteAtAnswer(call, known, next);
-    return noted === undefined ? known : noted.then(() => known);
+    return known;
+  }
+
+  /** What is left of a sighting, which the session may have lost since it was recalled. */
+  #stillKnown(key: string): Promise<Sighting | undefined> {
+    return unlessStoreFails(
+      () => this.recall(key),
+      () => undefined,
+    );
   }
 
   /**
@@ -420,13 +417,6 @@ interface Gone {
 }
 
 const NONE_GONE: Gone = { keys: [], atMs: 0 };
-
-interface NotedView {
-  readonly known: Sighting;
-  readonly next: Sighting;
-  readonly old: Sighting | undefined;
-  readonly entry: NewEntry;
-}
 
 /** A file that is about to be seen: what the session knows of it after the view, and knew before. */
 interface NewlySeen {

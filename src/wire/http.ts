@@ -71,6 +71,11 @@ export function acceptedOf(header: string | undefined, types: readonly string[])
  */
 const KEEP_ALIVE_MS = 75_000;
 
+const LISTENING: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses that port',
+  EACCES: 'this user may not use that port; choose one above 1023',
+};
+
 /** Listens on 127.0.0.1 and returns the port; 0 chooses any free port. Throws a Fault if it cannot listen. */
 export async function listenLocally(server: Server, port: number): Promise<number> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -79,7 +84,7 @@ export async function listenLocally(server: Server, port: number): Promise<numbe
     await once(server, 'listening');
   } catch (error) {
     const errno = errnoOf(error) ?? String(error);
-    const why = errno === 'EADDRINUSE' ? 'another program uses that port' : errno;
+    const why = LISTENING[errno] ?? errno;
     throw new Fault('IO_FAILED', `could not serve on 127.0.0.1:${port}: ${why}`, {
       cause: error,
       reason: errno,

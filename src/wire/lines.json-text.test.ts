@@ -72,12 +72,9 @@ describe('JsonText', () => {
     expect(JSON.parse(out.finish().toString())).toEqual({ a: 'é"'.repeat(2000), b: 'é"'.repeat(2000) });
   });
 
-  it('accepts JSON of any length, and continues after a cut', () => {
-    const out = new JsonText(0).json('[1').expect(100_000);
-    out.cut(0);
+  it('accepts JSON of any length', () => {
     const text = JSON.stringify('漢é\u{1f600}'.repeat(3000));
-    expect(out.json(text).finish().toString()).toBe(text);
-    expect(out.capacity).toBeGreaterThan(100_000);
+    expect(new JsonText(0).json(text).finish().toString()).toBe(text);
   });
 
   it('accepts bytes at any offset of a larger buffer', () => {

@@ -194,17 +194,6 @@ export class JsonText {
     return this.#length;
   }
 
-  /** The number of bytes that fit without growing. */
-  get capacity(): number {
-    return this.#out.length;
-  }
-
-  /** Reserves room for about this many more bytes, because growing step by step copies repeatedly. */
-  expect(bytes: number): this {
-    this.#reserve(roomFor(bytes));
-    return this;
-  }
-
   /** Appends text that is already JSON. */
   json(text: string): this {
     // A UTF-16 unit needs at most three bytes. Counting exactly is worth its cost only for a long
@@ -246,14 +235,9 @@ export class JsonText {
     return this.#blocks(source, worst);
   }
 
-  /** The output, valid until something is appended or cleared. */
+  /** The output, valid until something is appended. */
   finish(): Buffer {
     return this.#out.subarray(0, this.#length);
-  }
-
-  /** Removes the output from an offset on; the capacity stays. */
-  cut(from: number): void {
-    this.#length = from;
   }
 
   #blocks(source: Uint8Array, worst: number): this {

@@ -12,8 +12,6 @@ const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 export class HeldDirectory implements PinnedDirectory {
   readonly #prefix: string;
   #fd: number;
-  #shares = 0;
-  #closed = false;
 
   private constructor(fd: number) {
     this.#fd = fd;
@@ -34,22 +32,8 @@ export class HeldDirectory implements PinnedDirectory {
     return HeldDirectory.open(`${this.prefix}/${name}`);
   }
 
-  /** Returns another reference to this directory. The directory stays open until every reference is closed. */
-  share(): PinnedDirectory {
-    this.#shares += 1;
-    return new SharedDirectory(this, () => {
-      this.#shares -= 1;
-      this.#release();
-    });
-  }
-
   close(): void {
-    this.#closed = true;
-    this.#release();
-  }
-
-  #release(): void {
-    if (!this.#closed || this.#shares > 0 || this.#fd < 0) return;
+    if (this.#fd < 0) return;
     closeSync(this.#fd);
     this.#fd = -1;
   }
@@ -76,17 +60,12 @@ export class NamedDirectory implements PinnedDirectory {
   close(): void {}
 }
 
-/**
- * A reference to a directory that another object owns. Closing it leaves the directory open and
- * calls `done` once.
- */
+/** A reference to a directory that another object owns. Closing it leaves the directory open. */
 export class SharedDirectory implements PinnedDirectory {
   readonly #owner: PinnedDirectory;
-  #done: (() => void) | undefined;
 
-  constructor(owner: PinnedDirectory, done?: () => void) {
+  constructor(owner: PinnedDirectory) {
     this.#owner = owner;
-    this.#done = done;
   }
 
   get prefix(): string {
@@ -97,59 +76,7 @@ export class SharedDirectory implements PinnedDirectory {
     return this.#owner.enter(name);
   }
 
-  close(): void {
-    const done = this.#done;
-    this.#done = undefined;
-    done?.();
-  }
-}
-
-/**
- * Time, in milliseconds, for which walked folders stay open: long enough for the operations of one
- * call, and too short to block unmounting.
- */
-const HOLD_MS = 1000;
-const MAX_HELD = 64;
-
-/**
- * Folders that were walked a moment ago, held open. The kernel reports the current real path of an open directory,
- * with all links resolved. One such query replaces another walk through all folders on the path.
- */
-export class RecentFolders {
-  readonly #held = new Map<string, HeldDirectory>();
-  #release: NodeJS.Timeout | undefined;
-
-  /** The folder at this canonical path, if it is held and still has this path. The caller closes it. */
-  at(path: string): PinnedDirectory | undefined {
-    const held = this.#held.get(path);
-    if (held === undefined) return undefined;
-    if (whereIs(held) === path) return held.share();
-    this.#held.delete(path);
-    held.close();
-    return undefined;
-  }
-
-  /**
-   * Holds a walked folder for a moment and returns a shared reference. Returns `dir` itself if the
-   * folder cannot be held. The caller closes the result.
-   */
-  keep(path: string, dir: PinnedDirectory): PinnedDirectory {
-    // Do not hold a folder whose path is not valid UTF-8. Its path contains U+FFFD, and cannot be
-    // compared with the path that the kernel reports.
-    const readable = !path.includes('\ufffd');
-    if (!(dir instanceof HeldDirectory) || !readable || this.#held.size >= MAX_HELD || this.#held.has(path))
-      return dir;
-    this.#held.set(path, dir);
-    this.#release ??= setTimeout(() => this.close(), HOLD_MS).unref();
-    return dir.share();
-  }
-
-  close(): void {
-    clearTimeout(this.#release);
-    this.#release = undefined;
-    for (const held of this.#held.values()) held.close();
-    this.#held.clear();
-  }
+  close(): void {}
 }
 
 /**

@@ -126,8 +126,6 @@ interface NamedInside {
   readonly parts: readonly string[];
   /** The resolved path, assuming that it contains no link. */
   readonly path: ResolvedPath;
-  /** Canonical path of the folder that contains the name, assuming no link on the path. */
-  readonly folder: string;
 }
 
 /**
@@ -233,8 +231,7 @@ export class WorkspacePaths {
     const home = this.#home(lexical);
     if (home === undefined) return { kind: 'escapes' };
     const { root, parts } = home;
-    const path = this.resolved(root, parts, input);
-    return { kind: 'inside', root, parts, path, folder: folderOf(path) };
+    return { kind: 'inside', root, parts, path: this.resolved(root, parts, input) };
   }
 
   /**
@@ -257,10 +254,6 @@ export class WorkspacePaths {
     const [root] = this.#roots;
     return root && { root, parts: lexical.parts };
   }
-}
-
-function folderOf({ root, relative, absolute }: ResolvedPath): string {
-  return relative.includes('/') ? absolute.slice(0, absolute.lastIndexOf('/')) : root;
 }
 
 const MAX_ANSWERS = 10_000;

@@ -3,7 +3,7 @@ import { dirname, join, parse, resolve, sep } from 'node:path';
 import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { type NameComparison, partsBelow } from './lexical.ts';
-import { type RecentFolders, SharedDirectory } from './pinned.ts';
+import { SharedDirectory } from './pinned.ts';
 
 /** The number of symbolic links that may be followed on one path, as in the Linux kernel. */
 const MAX_LINKS = 40;
@@ -46,11 +46,8 @@ export type Walked =
 interface Walk {
   readonly roots: readonly Root[];
   readonly folding: NameComparison;
-  readonly recent: RecentFolders;
   readonly root: Root;
   readonly parts: readonly string[];
-  /** Canonical path of the folder that contains the last part, assuming no link on the path. */
-  readonly folder: string;
   /**
    * `all`: links are followed. `parents`: if the last part is a link, it is not followed, because a
    * delete or a move concerns the link itself.
@@ -92,19 +89,11 @@ function walkPlain(request: Walk): Walked | undefined {
  * Opens the folder that contains the last part of the path. Undefined if a component before it is
  * missing or not a plain folder.
  */
-function folderOf({ root, parts, folder, recent }: Walk): PinnedDirectory | undefined {
-  if (parts.length === 1) return new SharedDirectory(root.dir);
-  const known = recent.at(folder);
-  if (known !== undefined) return known;
-  const dir = enterAll(root.dir, parts);
-  return dir === undefined ? undefined : recent.keep(folder, dir);
-}
-
-function enterAll(root: PinnedDirectory, parts: readonly string[]): PinnedDirectory | undefined {
-  let dir = root;
+function folderOf({ root, parts }: Walk): PinnedDirectory | undefined {
+  let dir: PinnedDirectory = new SharedDirectory(root.dir);
   for (let index = 0; index < parts.length - 1; index += 1) {
     const inner = tryEnter(dir, parts[index] ?? '');
-    if (dir !== root) dir.close();
+    dir.close();
     if (typeof inner === 'string') return undefined;
     dir = inner;
   }

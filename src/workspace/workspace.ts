@@ -1,9 +1,9 @@
 import { type BigIntStats, lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { Fault, unlessErrno } from '../model/fault.ts';
 import { isOutside, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
-import { type Action, type Outcome, type RefusalOf, refused } from '../model/verdict.ts';
+import { type Action, type Outcome, type RefusalOf, type Refused, refused } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
-import { atLeast, type Guarantee, RecentFolders, SharedDirectory, strongestGuarantee } from './pinned.ts';
+import { atLeast, type Guarantee, SharedDirectory, strongestGuarantee } from './pinned.ts';
 import { CHANGES, ReadOnlyFolders } from './read-only.ts';
 import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { refusalOf } from './unresolved.ts';
@@ -56,6 +56,16 @@ export function absenceOf({ missing }: Absent): Pick<RefusalOf<'NOT_FOUND'>, 'de
 /** The result of `locate`. The caller owns `place.dir` and closes it. */
 export type Located = Found | Absent;
 
+/** What a path led to when it was resolved. Its folder is closed. */
+export type Resolved = { readonly path: ResolvedPath } & (Omit<Found, 'place'> | Omit<Absent, 'place'>);
+
+/** A path as a caller writes it, and what it is wanted for. `links`: see `locate`. */
+interface Wanted {
+  readonly path: string;
+  readonly action: Action;
+  readonly links?: 'all' | 'parents' | undefined;
+}
+
 /**
  * The directory trees an agent may touch. Turns strings into places (a pinned folder and a name),
  * which all operations use. On Linux, a process that swaps directories for links cannot redirect a
@@ -72,7 +82,6 @@ export class Workspace {
   readonly #sealed: readonly string[];
   readonly #released: Protection;
   readonly #readOnly: ReadOnlyFolders;
-  readonly #recent = new RecentFolders();
 
   readonly #opensOwn: boolean;
 
@@ -162,14 +171,12 @@ export class Workspace {
   locate(input: string, action: Action, links: 'all' | 'parents' = 'all'): Outcome<{ located: Located }> {
     const named = this.#paths.read(input);
     if (named.kind !== 'inside') return refused(refusalOf(named, { path: printable(input), action }));
-    const { root, parts, folder } = named;
+    const { root, parts } = named;
     const walked = walk({
       roots: this.#roots,
       folding: this.#folding,
-      recent: this.#recent,
       root,
       parts,
-      folder,
       links,
     });
     if (walked.kind === 'escapes' || walked.kind === 'failed') {
@@ -222,13 +229,43 @@ export class Workspace {
     return this.#readOnly.includes(key);
   }
 
+  /** Locates a path, runs `work` there, and closes the folder, even if `work` fails. */
+  async at<T>(
+    { path, action, links }: Wanted,
+    work: (located: Located) => T | Promise<T>,
+    otherwise: (refused: Refused) => T | Promise<T>,
+  ): Promise<T> {
+    const outcome = this.locate(path, action, links);
+    if (!outcome.ok) return otherwise(outcome);
+    try {
+      return await work(outcome.located);
+    } finally {
+      outcome.located.place.dir.close();
+    }
+  }
+
+  /** Like `at`, for work that does not wait. */
+  atOnce<T>(
+    { path, action, links }: Wanted,
+    work: (located: Located) => T,
+    otherwise: (refused: Refused) => T,
+  ): T {
+    const outcome = this.locate(path, action, links);
+    if (!outcome.ok) return otherwise(outcome);
+    try {
+      return work(outcome.located);
+    } finally {
+      outcome.located.place.dir.close();
+    }
+  }
+
   /** Like `locate`, but closes the folder. Other programs may then replace the file. */
-  resolve(input: string, action: Action = 'status'): Outcome<{ path: ResolvedPath; exists: boolean }> {
-    const outcome = this.locate(input, action);
+  resolve(input: string, action: Action = 'status', links: 'all' | 'parents' = 'all'): Outcome<Resolved> {
+    const outcome = this.locate(input, action, links);
     if (!outcome.ok) return outcome;
-    const { place, exists } = outcome.located;
+    const { place, ...found } = outcome.located;
     place.dir.close();
-    return { ok: true, path: place.path, exists };
+    return { ok: true, path: place.path, ...found };
   }
 
   /** The key of a path, by its text alone, assuming no links; undefined if it is not inside the workspace. */
@@ -315,7 +352,6 @@ export class Workspace {
   }
 
   close(): void {
-    this.#recent.close();
     for (const root of this.#roots) root.dir.close();
   }
 }

@@ -1,12 +1,24 @@
 // Real agent programs with their own tools, behind the hooks that `init` writes. Only their model is scripted.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AGENT_PROGRAMS, type AgentProgram, runProgram } from '../support/agent-programs.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
+import { sandboxHere } from '../support/sandbox.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
+import {
+  bytesIn,
+  EDITS,
+  mixedRepository,
+  READ_FIRST,
+  refsOf,
+  shellLines,
+  type Way,
+} from '../support/whole-session.ts';
+
+const here = await sandboxHere();
 
 let places: Scratch;
 
@@ -57,6 +69,37 @@ describe.each(AGENT_PROGRAMS)('$name', (program) => {
     expect(await lookfirst(places, ['undo', '--session', session, '--yes'])).toMatchObject({ code: 0 });
     expect(get('a.txt')).toBe('one\ntwo\n');
   });
+});
+
+it.each(
+  AGENT_PROGRAMS.flatMap((program): { name: string; program: AgentProgram; way: Way }[] => {
+    const ways: readonly Way[] =
+      program.name === 'claude-code' && here !== undefined
+        ? ['without a layer', 'on layers']
+        : ['without a layer'];
+    return ways.map((way) => ({ name: program.name, program, way }));
+  }),
+)('an undo of a whole session of $name $way restores every byte', async ({ program, way }) => {
+  const { root, home, outside } = places;
+  mixedRepository(root);
+  mkdirSync(home, { recursive: true });
+  if (way === 'without a layer')
+    writeFileSync(join(home, 'lookfirst.json'), '{"hooks": {"shell": "images"}}');
+  await hook(program);
+  const [before, refs] = [bytesIn(root, way), refsOf(root)];
+  const model = await ScriptedModel.start([
+    ...READ_FIRST.map((file) => program.read(join(root, file))),
+    ...EDITS.map(([file, from, to]) => program.edit(join(root, file), from, to)),
+    ...shellLines(outside).map((line) => program.run(line)),
+  ]);
+  const printed = await runProgram(program, places, model);
+  expect(model.results.join('\n'), printed).not.toContain('refus');
+  expect(bytesIn(root, way)).not.toEqual(before);
+  const session = String((await changes())[0]?.['session']);
+  const undone = await lookfirst(places, ['undo', '--session', session, '--yes']);
+  expect(undone).toMatchObject({ code: 0, stderr: '' });
+  expect(bytesIn(root, way)).toEqual(before);
+  if (way === 'on layers') expect(refsOf(root)).toBe(refs);
 });
 
 const [claudeCode, codex, gemini, opencode] = AGENT_PROGRAMS as [

@@ -22,7 +22,7 @@ for (let count = 1; settings.records === 0 || count <= settings.records; count++
   const change = `${settings.name}-${count}`;
   const entry = changeEntry(change, [effect('shared.ts', file('x'), file('y'))], { session: settings.name });
   const key = `/key/${count % 7}`;
-  const before = knownOf(await store.recall(settings.name, key));
+  const before = knownOf(store.recall(settings.name, key));
   if (settings.announce) await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
   const sighting = { ...BARE_SIGHTING, key, totalLines: (before?.totalLines ?? 0) + 1 };
   const noted = { settle: [change], views: [{ session: settings.name, view: { sighting } }] };

@@ -5,6 +5,9 @@ import { expect, it } from 'vitest';
 import { lookfirst } from '../support/command-line.ts';
 import { scratch } from '../support/tree.ts';
 
+/** A line of the exclude file, as `init` writes it. */
+const ours = (line: string) => `# added by lookfirst init\n${line}\n`;
+
 /** A project with a git repository whose exclude file ends without a newline. */
 function project() {
   const places = scratch();
@@ -56,13 +59,13 @@ it('keeps the lines of the other client, in either order of removal, and a later
     await run('init', 'cursor');
     await run('remove', first);
     const other = second === 'gemini' ? '/.gemini/settings.json' : '/.cursor/mcp.json';
-    expect(readFileSync(exclude, 'utf8')).toBe(`# mine\n*.log\n${other}\n`);
+    expect(readFileSync(exclude, 'utf8')).toBe(`${ours(other)}# mine\n*.log`);
     await run('remove', second);
     expect(readFileSync(exclude, 'utf8')).toBe('# mine\n*.log');
   }
   const { exclude, run } = project();
   await run('init', 'cursor');
-  writeFileSync(exclude, `${readFileSync(exclude, 'utf8')}*.tmp\n`);
+  writeFileSync(exclude, `${readFileSync(exclude, 'utf8')}\n*.tmp\n`);
   await run('remove', 'cursor');
   expect(readFileSync(exclude, 'utf8')).toBe('# mine\n*.log\n*.tmp\n');
 });
@@ -73,12 +76,23 @@ it('excludes by the path from the top of the repository, and creates a missing e
   mkdirSync(join(places.root, 'app'));
   const app = { ...places, root: join(places.root, 'app') };
   expect((await lookfirst(app, ['init', 'cursor'])).code).toBe(0);
-  expect(readFileSync(exclude, 'utf8')).toBe('/app/.cursor/mcp.json\n');
+  expect(readFileSync(exclude, 'utf8')).toBe(ours('/app/.cursor/mcp.json'));
   expect(git('status', '--short')).toBe('');
   expect((await lookfirst(app, ['remove', 'cursor'])).code).toBe(0);
   expect(existsSync(exclude)).toBe(false);
   expect((await run('init', 'cursor', '--dry-run')).said).toMatch(/would create .*info\/exclude/);
   expect(existsSync(exclude)).toBe(false);
+});
+
+it('--scope local writes the file in the project, for this user only', async () => {
+  const { places, exclude, text, added, run } = project();
+  expect(await run('init', 'codex', '--scope', 'local')).toMatchObject({ code: 0 });
+  expect(text('.codex/config.toml')).toContain('[mcp_servers.lookfirst]');
+  expect(existsSync(join(places.home, '.codex/config.toml'))).toBe(false);
+  expect(added()).toEqual([]);
+  expect(await run('remove', 'codex', '--scope', 'local')).toMatchObject({ code: 0 });
+  expect(existsSync(join(places.root, '.codex'))).toBe(false);
+  expect(readFileSync(exclude, 'utf8')).toBe('# mine\n*.log');
 });
 
 it('--scope project shares an entry that starts by npx and names no path of this machine', async () => {
@@ -89,7 +103,7 @@ it('--scope project shares an entry that starts by npx and names no path of this
   for (const path of [places.home, places.root, process.execPath])
     expect(text('.mcp.json')).not.toContain(path);
   // Claude Code's file for one user stays out of commits all the same.
-  expect(readFileSync(exclude, 'utf8')).toBe('# mine\n*.log\n/.claude/settings.local.json\n');
+  expect(readFileSync(exclude, 'utf8')).toBe(`${ours('/.claude/settings.local.json')}# mine\n*.log`);
   expect(added()).toEqual(['.mcp.json']);
 });
 

@@ -97,6 +97,27 @@ describe('a state that cannot be used ends every command with 1 and changes noth
   });
 });
 
+it('demo says that SQLite is missing, and plays no scene without it', () => {
+  const places = scratch();
+  const without = join(places.base, 'without-sqlite.cjs');
+  // Removes Node's own SQLite and the package that replaces it.
+  writeFileSync(
+    without,
+    `const Module = require('module');
+    const [resolve, builtIn] = [Module._resolveFilename, process.getBuiltinModule];
+    process.getBuiltinModule = (name) => (name === 'node:sqlite' ? undefined : builtIn(name));
+    Module._resolveFilename = (name, ...rest) => {
+      if (name === '@photostructure/sqlite') throw new Error('not installed');
+      return resolve(name, ...rest);
+    };`,
+  );
+  const [program = '', ...args] = PROGRAM;
+  const env = environment(places, { NODE_OPTIONS: `--require=${without}` });
+  const ran = spawnSync(program, [...args, 'demo'], { env, encoding: 'utf8' });
+  expect([ran.status, ran.stdout]).toEqual([1, '']);
+  expect(ran.stderr).toMatch(/^lookfirst: this Node has no SQLite .*\[STORE_FAILED\]\n$/);
+});
+
 it.each([
   ['the folder of the scripts cannot be made', 'bin', 'file'],
   ['a script cannot be written', 'bin/lookfirst-hook/folder', 'folder'],

@@ -116,8 +116,18 @@ describe('lookfirst log', () => {
     expect(await lookfirst(work, ['log', '--session', 'nosuch'])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'lookfirst: there is no session "nosuch" [NOT_FOUND]\n',
+      stderr: 'lookfirst: there is no session "nosuch" [NOT_FOUND]\nlookfirst sessions --all lists them.\n',
     });
+  });
+
+  it('names a folder that is not there', async () => {
+    const work = await busyDesk();
+    for (const command of ['log', 'status'])
+      expect(await lookfirst(work, [command, '--root', '/nowhere'])).toMatchObject({
+        code: 0,
+        stdout: '',
+        stderr: 'nothing is recorded of /nowhere, and there is no such folder now\n',
+      });
   });
 
   it('filters by kind, path, session and time', async () => {

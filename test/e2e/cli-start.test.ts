@@ -67,3 +67,9 @@ it('init prints one line for each file and one next step; --dry-run shows the di
   expect(lines.at(-1)).toMatch(/^Next: /);
   for (const line of lines.slice(0, -1)) expect(line).toMatch(/^(created|changed) \/\S+$|^added to /);
 });
+
+it('init prints one line for a file that gets both the server and the hooks', async () => {
+  const { places, env } = machine();
+  const { stdout } = await lookfirst(places, ['init', 'gemini', '--hooks'], { env });
+  expect(stdout.match(/settings\.json/g)).toHaveLength(1);
+});

@@ -54,6 +54,42 @@ describe('help', () => {
   });
 });
 
+describe('a command whose output belongs to a protocol', () => {
+  it.each(['serve', 'proxy', 'hook'])('%s refuses flags for the form of an answer', async (name) => {
+    for (const flag of [['--json'], ['--date', 'iso']]) {
+      const { code, stdout, stderr } = await lookfirst(scratch(), [name, ...flag]);
+      expect({ code, stdout }).toEqual({ code: name === 'hook' ? 2 : EXIT.usage, stdout: '' });
+      expect(stderr).toContain(`unknown option '${flag[0]}'`);
+    }
+  });
+});
+
+describe('something that is not there', () => {
+  it.each([
+    [
+      ['undo', '--session', 'nosuch'],
+      'lookfirst: there is no session "nosuch" [NOT_FOUND]\nlookfirst sessions --all',
+    ],
+    [
+      ['view', '--export', 'nosuch'],
+      'there is no turn, change or refusal nosuch here [NOT_FOUND]\nlookfirst rewind lists',
+    ],
+  ])('is named, with the command that lists what there is: %j', async (args, message) => {
+    const { code, stdout, stderr } = await lookfirst(scratch(), args);
+    expect({ code, stdout }).toEqual({ code: EXIT.refused, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  it('is named with its full path if it is a mistake in the policy file', async () => {
+    const places = scratch();
+    writeFileSync(join(places.home, 'lookfirst.json'), '{');
+    for (const args of [['serve'], ['proxy', '--', 'cat']])
+      expect((await lookfirst(places, args)).stderr).toContain(
+        `${join(places.home, 'lookfirst.json')}:1:2: `,
+      );
+  });
+});
+
 describe('an old spelling', () => {
   it('works, and says on stderr what to type now', async () => {
     const places = scratch();
@@ -79,6 +115,7 @@ describe('an invalid command line', () => {
     [['config', 'get', 'secrets', 'show'], "lookfirst: unexpected argument 'show'"],
     [['serve', ''], 'lookfirst: DIR is empty'],
     [['help', '--nonsense'], "lookfirst: unknown option '--nonsense' [INVALID_ARGUMENT]\n"],
+    [['serve', '--session', 'a\nb'], "lookfirst: --session 'a b' is invalid."],
     [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],
     [
       ['log', '--kind', 'write'],

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lookfirst } from '../support/command-line.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { Hooked } from '../support/hooked.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 import { treeOf } from '../support/tree-of.ts';
@@ -36,6 +37,10 @@ async function ran(script: string): Promise<string> {
   return stdout;
 }
 
+async function changes(): Promise<Record<string, unknown>[]> {
+  return objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+}
+
 describe.skipIf(here === undefined)('work in the undo profile', () => {
   it('git commit runs its hooks, and undo takes the commit back', async () => {
     git('init', '-q', '-b', 'main');
@@ -45,21 +50,51 @@ describe.skipIf(here === undefined)('work in the undo profile', () => {
     put('.git/hooks/pre-commit', `#!/bin/sh\necho checked >> '${outside}/hook'\n`);
     chmodSync(join(places.root, '.git/hooks/pre-commit'), 0o755);
     const before = [git('log', '--format=%s'), treeOf(places.root)];
-    await ran(
+    await new Hooked(places).prompt('commit it');
+    const commit = await lookfirst(places, [
+      ...['run', '--session', 's', '--', 'sh', '-ec'],
       'echo two > a.txt; git -c user.name=Ann -c user.email=ann@example.org commit -qam second; git status --short',
-    );
+    ]);
     expect(git('log', '--format=%s')).toBe('second\nfirst\n');
     expect(git('fsck', '--strict')).not.toContain('error');
     expect(readFileSync(join(outside, 'hook'), 'utf8')).toBe('checked\n');
     const preview = (await lookfirst(places, ['undo', '--dry-run'])).stdout;
-    expect(preview).toContain('.git/objects\n(3 objects of git)');
+    const log = (await lookfirst(places, ['log', '--kind', 'change'])).stdout;
+    const turns = (await lookfirst(places, ['rewind'])).stdout;
+    const diff = await lookfirst(places, ['diff']);
+    const diffOfGit = (await lookfirst(places, ['diff', '--path', '.git'])).stdout;
+    const undo = await lookfirst(places, ['undo']);
+    expect(undo).toMatchObject({ code: 0 });
+    for (const text of [commit.stderr, preview, log, turns, diff.stdout + diff.stderr, undo.stdout]) {
+      expect(text).toContain("git's own files");
+      expect(text).toContain('a.txt');
+      expect(text).not.toContain('.git/');
+    }
+    expect(diffOfGit).toContain('+++ b/.git/objects/');
     // Git compresses its objects. Shown as text, they would be full of replacement characters.
-    expect(preview).not.toContain('\ufffd');
-    const diff = (await lookfirst(places, ['diff'])).stdout;
-    expect(diff).toContain('.git/objects/');
-    expect(diff).not.toContain('\ufffd');
-    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(diffOfGit).not.toContain('\ufffd');
     expect([git('log', '--format=%s'), treeOf(places.root)]).toEqual(before);
+  });
+
+  it('no list names the files that `git gc` writes, and `git status` is no change', async () => {
+    git('init', '-q', '-b', 'hooks/main');
+    put('a.txt', 'one\n');
+    git('add', '.');
+    git('commit', '-qm', 'first');
+    await ran('echo two > a.txt; git -c user.name=Ann -c user.email=ann@example.org commit -qam second');
+    const [commit] = await changes();
+    utimesSync(join(places.root, 'a.txt'), 1, 1);
+    await ran('git status --short');
+    expect(await changes()).toHaveLength(1);
+    await ran('git gc -q');
+    const log = (await lookfirst(places, ['log', '--kind', 'change'])).stdout;
+    const preview = (await lookfirst(places, ['undo', '--dry-run'])).stdout;
+    const refused = await lookfirst(places, ['undo', String(commit?.['change'])]);
+    expect(refused.code).toBe(2);
+    const named = /\.git\/\S*/g;
+    expect(`${log}${preview}`.match(named)).toBeNull();
+    expect(refused.stderr.match(named)?.length).toBe(1);
+    expect(refused.stderr).toContain("and git's own files");
   });
 
   it('git push reaches a bare repository', async () => {

@@ -12,8 +12,16 @@ import {
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
-import { environment, lookfirst, objects, ordinaryProgram, PROGRAM } from '../support/command-line.ts';
+import { shellScript } from '../../src/cli/clients/hook-scripts.ts';
+import { quotedWord } from '../../src/report/bounded.ts';
+import {
+  environment,
+  lookfirst,
+  objects,
+  ordinaryProgram,
+  PROGRAM,
+  scriptPlaces,
+} from '../support/command-line.ts';
 import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { sandboxHere } from '../support/sandbox.ts';
@@ -284,7 +292,7 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
     more: Readonly<Record<string, string>> = {},
   ): Promise<{ code: number; stdout: string; stderr: string }> {
     const script = join(places.base, 'lookfirst-shell');
-    writeFileSync(script, shellPrefixScript(PROGRAM.map(quotedWord)), { mode: 0o755 });
+    writeFileSync(script, shellScript(scriptPlaces(places)), { mode: 0o755 });
     const env = { ...environment(places), SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 'conversation', ...more };
     const ran = spawnSync(script, [argument], { cwd: places.root, env, encoding: 'utf8' });
     return { code: ran.status ?? -1, stdout: ran.stdout, stderr: ran.stderr };
@@ -328,7 +336,7 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
 });
 
 describe.skipIf(here === undefined)('a killed lookfirst run', () => {
-  it('ends its command', async () => {
+  it('ends its command, and gc removes its writes', async () => {
     const ticks = join(places.outside, 'ticks');
     const size = (): number => statSync(ticks, { throwIfNoEntry: false })?.size ?? 0;
     const [program = '', ...first] = PROGRAM;
@@ -346,6 +354,10 @@ describe.skipIf(here === undefined)('a killed lookfirst run', () => {
       return size() === before;
     };
     await expect.poll(stands).toBe(true);
+    expect(readdirSync(join(places.home, 'layers'))).toHaveLength(1);
+    const { stdout } = await lookfirst(places, ['gc']);
+    expect(stdout).toContain('kept writes of 1 refused or killed command');
+    expect(readdirSync(join(places.home, 'layers'))).toEqual([]);
   });
 
   it.each([

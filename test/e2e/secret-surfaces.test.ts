@@ -267,8 +267,8 @@ async function useViewer(places: Scratch, files: readonly Planted[], outputs: Ou
   for (const change of new Set(outputs.get('log')?.match(/\bc[0-9a-f]{10}\b/g)))
     keep(await view.post('undo', { change, preview: true }));
   for (const { seq } of await view.get<readonly TurnRow[]>('turns')) {
-    keep(await view.get(`turn?seq=${seq}`));
-    keep(await view.post('rewind', { seq, everyone: true, preview: true }));
+    keep(await view.get(`entry?seq=${seq}`));
+    keep(await view.post('rewind', { seq, preview: true }));
   }
 }
 

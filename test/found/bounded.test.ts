@@ -57,6 +57,24 @@ it.skipIf(process.platform !== 'linux')('a search that does not end is stopped, 
   });
 });
 
+it('31. a change that does not fit into a small heap is refused, and the server goes on', async () => {
+  const places = scratch();
+  const content = `${'one\n'.repeat(20)}${LINE.repeat((60 << 20) / LINE.length)}`;
+  writeFileSync(join(places.root, 'large.txt'), content);
+  const served = await Served.start(places, [], SMALL_HEAP);
+  await served.call('read_file', { path: 'large.txt', limit: 5 });
+  const change = { path: 'large.txt', old_string: 'one\none', new_string: 'two' };
+  const [edit, insert] = [
+    await served.call('edit_file', change),
+    await served.call('insert_lines', { path: 'large.txt', content: 'x' }),
+  ];
+  expect([edit.text, insert.text].join('\n').match(/\[TOO_LARGE\]/g)).toHaveLength(2);
+  // The server answers without the id of a message that it could not read.
+  served.call('write_file', { path: 'new.txt', content }).catch(() => undefined);
+  expect((await served.call('read_file', { path: 'large.txt', limit: 1 })).ok).toBe(true);
+  await served.stop();
+}, 60_000);
+
 it('31. a sparse file of 1 TB is not read to its end', async () => {
   const places = scratch();
   const path = join(places.root, 'sparse');

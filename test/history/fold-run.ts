@@ -7,22 +7,17 @@ import type { ScribeKind } from './scribe.ts';
 import { seenLines } from './seen-lines.ts';
 import { ROOT, type Step } from './step.ts';
 
-/**
- * A random transcript, the positions at which it is cut into chunks, and the chunks after which the
- * index is saved and loaded again.
- */
+/** A random transcript, and the positions at which it is cut into chunks. */
 interface Growth {
   readonly steps: readonly Step[];
   readonly noise: readonly (readonly [after: number, line: string])[];
   readonly cuts: readonly number[];
-  readonly saves: readonly boolean[];
 }
 
 const GROWTH: fc.Arbitrary<Growth> = fc.record({
   steps: RANDOM_STEPS,
   noise: fc.array(fc.tuple(fc.nat(40), NOISE), { maxLength: 3 }),
   cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 }),
-  saves: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
 });
 
 /** Checks that many random transcripts give the same result however they are cut. */
@@ -31,7 +26,7 @@ export function checkFold(kind: ScribeKind, runs: number): void {
     fc.property(GROWTH, (growth) => {
       const { records, bytes } = written(kind, growth);
       const whole = rebuilt(kind, bytes);
-      same(whole, inChunks(kind, bytes, growth), 'in chunks, saved and taken up again');
+      same(whole, inChunks(kind, bytes, growth), 'in chunks');
       same(whole, truncated(kind, bytes, growth), 'with a last line that was cut off for a while');
       const parsed = new HistoryIndex({ format: kind.format, cwd: ROOT });
       for (const record of records) parsed.add(record);
@@ -64,16 +59,13 @@ function rebuilt(kind: ScribeKind, bytes: Buffer): Known {
   return known(index);
 }
 
-function inChunks(kind: ScribeKind, bytes: Buffer, { cuts, saves }: Growth): Known {
-  let index = new HistoryIndex({ format: kind.format, cwd: ROOT });
+function inChunks(kind: ScribeKind, bytes: Buffer, { cuts }: Growth): Known {
+  const index = new HistoryIndex({ format: kind.format, cwd: ROOT });
   let fed = 0;
   const places = [...cuts.map((cut) => Math.floor(cut * bytes.length)), bytes.length].sort((a, b) => a - b);
-  for (const [at, place] of places.entries()) {
+  for (const place of places) {
     index.feed(bytes.subarray(fed, place));
     fed = place;
-    if (saves[at] !== true) continue;
-    index = HistoryIndex.restore(JSON.parse(JSON.stringify(index.snapshot())), { cwd: ROOT });
-    fed = index.offset;
   }
   index.end();
   return known(index);

@@ -140,7 +140,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     const index = new HistoryIndex(options);
     for (let at = 0; at < 10_200; at += 1)
       index.feed(Buffer.from(`${text.replaceAll('"b"', `"b${at}"`).replaceAll('"m-b"', `"m-${at}"`)}\n`));
-    expect(index.snapshot().fold.waiting.length).toBeLessThanOrEqual(10_000);
+    expect(index.skipped.reasons['call-given-up']).toBeGreaterThan(0);
     expect(index.sightings()).toEqual([]);
   });
 });
@@ -194,7 +194,7 @@ describe('memory', () => {
       const [result = {}] = scribe.write({ do: 'result', id }) ?? [];
       index.feed(Buffer.from(lineOf(call) + lineOf(result).replace('b.ts 1', `b.ts ${text}`)));
     }
-    expect(JSON.stringify(index.snapshot()).length).toBeLessThan(2 << 20);
+    expect(JSON.stringify(index.sightings()).length).toBeLessThan(2 << 20);
     expect(process.memoryUsage().arrayBuffers - heap.arrayBuffers).toBeLessThan(100 << 20);
   });
 });

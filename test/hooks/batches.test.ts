@@ -41,7 +41,7 @@ it(`${COMMANDS} batched shell commands: shown lines count as read, lost updates 
     );
     counts.refused += verdict === 'deny' ? 1 : 0;
     counts.shown += LINES;
-    const { coverage } = knownOf(await sessions.world.store.recall('s', at(one))) ?? {
+    const { coverage } = knownOf(sessions.world.store.recall('s', at(one))) ?? {
       coverage: { kind: 'none' },
     };
     if (coverage.kind === 'whole') counts.credited += LINES;

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Hooked } from '../support/hooked.ts';
+import { ReplayedClient } from '../support/replayed-client.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -51,6 +52,41 @@ describe('a command that changes a file the session has seen', () => {
     await agent.read('f', text('f'));
     for (const command of ['printf "x\\n" > f', 'sed -i s/x/y/ f', 'git checkout -q f'])
       expect(await agent.shell(command)).toEqual({ verdict: 'pass' });
+  });
+});
+
+describe.each(['claude-code', 'codex', 'gemini', 'opencode'] as const)('through the hooks of %s', (name) => {
+  let client: ReplayedClient;
+  beforeEach(() => {
+    client = new ReplayedClient(places, name);
+  });
+
+  it('a seen file that a program changed is named, and a refused overwrite names the command', async () => {
+    await client.read('f');
+    const { text: told } = await client.shell(program());
+    expect(told).toContain('1 file that you had read changed: f.');
+    const { denied, text: reason } = await client.write('f', 'mine\n');
+    expect({ denied, reason }).toMatchObject({ denied: true });
+    expect(reason).not.toContain('has not seen it');
+    expect(reason).toContain(`This session had seen it, but its command changed it since: ${program()}`);
+  });
+
+  it.each(['git config core.hooksPath hooks', 'git config core.fsmonitor ./run.sh'])(
+    '%s is refused',
+    async (line) => {
+      expect(await client.shell(line)).toMatchObject({
+        denied: true,
+        text: expect.stringContaining('PROTECTED'),
+      });
+    },
+  );
+
+  it('bytes that git stash pop brings back count as seen', async () => {
+    await client.read('f');
+    expect(await client.edit('f', 'two\n', 'TWO\n')).toMatchObject({ denied: false });
+    for (const line of ['git stash', 'git stash pop'])
+      expect(await client.shell(line)).toMatchObject({ denied: false });
+    expect(await client.shell('printf mine > f')).toMatchObject({ denied: false });
   });
 });
 

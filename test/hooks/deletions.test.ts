@@ -58,6 +58,25 @@ async function verdictOf(command: string): Promise<string> {
   return /\[(\w+)\]/.exec(reason ?? '')?.[1] ?? verdict;
 }
 
+it.each([
+  ['rm many/*.txt', 60],
+  ['find many -type f -delete', 60],
+  ['find many -type f -delete', 600],
+])('an unseen file is found behind committed ones: %s, %i files', async (command, count) => {
+  for (let at = 0; at < count; at += 1) write(`many/${at}.txt`, `${at}\n`);
+  git('add', 'many');
+  git('commit', '-qm', 'many');
+  expect(await verdictOf(command)).toBe('pass');
+  write('many/z.txt', 'the user\n');
+  expect(await verdictOf(`${command} # again`)).toBe('NOT_READ');
+  git('add', 'many');
+  git('commit', '-qm', 'all');
+  write('many/id_rsa', 'the user\n');
+  git('add', '-f', 'many/id_rsa');
+  git('commit', '-qm', 'key');
+  if (command.startsWith('find')) expect(await verdictOf(`${command} # last`)).toBe('PROTECTED');
+});
+
 describe('an unseen file whose bytes exist nowhere else', () => {
   it.each([
     ['rm edited.txt'],

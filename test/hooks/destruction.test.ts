@@ -12,9 +12,10 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
+import { shellScript } from '../../src/cli/clients/hook-scripts.ts';
 import { isGitIndex, stagedContent } from '../../src/process/git-index.ts';
-import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { quotedWord } from '../../src/report/bounded.ts';
+import { environment, lookfirst, objects, scriptPlaces } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { setUp } from '../support/tool-calls.ts';
@@ -222,7 +223,7 @@ const layer: Door = async (command) => {
   calls += 1;
   const shell = join(places.home, 'bin', 'lookfirst-shell');
   mkdirSync(join(places.home, 'bin'), { recursive: true });
-  writeFileSync(shell, shellPrefixScript(PROGRAM.map(quotedWord)));
+  writeFileSync(shell, shellScript(scriptPlaces(places)));
   chmodSync(shell, 0o755);
   const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
   const around = { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
@@ -343,6 +344,28 @@ it('an undo of the index does not begin while git is at work', async () => {
   user('rm .git/index.lock');
   expect((await lookfirst(places, ['undo', '--session', 's'])).code).toBe(0);
   expect(everything()).toEqual(before);
+});
+
+it('many committed files that a line removes come back with the others', async () => {
+  user(`mkdir many; for n in $(seq 80); do echo $n > many/$n.txt; done; chmod +x many/7.txt; git add .; git commit -qm many
+echo edit >> many/5.txt; echo new > many/new.txt`);
+  const before = everything();
+  const agent = new Hooked(places);
+  await agent.read('many/5.txt', '5\nedit\n');
+  await agent.read('many/new.txt', 'new\n');
+  const { context = '' } = await agent.shell('find many -type f -delete');
+  expect(context).toMatch(/removed what nothing else holds: many/);
+  expect(existsSync(join(places.root, 'many/7.txt'))).toBe(false);
+  expect(await lookfirst(places, ['undo', '--yes', '--session', 's'])).toMatchObject({ code: 0 });
+  expect(everything()).toEqual(before);
+});
+
+it('a short text is named if a program leaves none of its lines, a counter is not', async () => {
+  user('printf "one plan\\nof the user\\n" > plan.txt; echo 1 > counter; printf "a\\nb\\n" > pair.txt');
+  const told = await images(
+    `find src -fprint plan.txt; python3 -c "open('counter', 'w').write('2'); open('pair.txt', 'w').write('a\\nc')"`,
+  );
+  expect(told).toMatch(/removed what nothing else holds: plan\.txt\. /);
 });
 
 it('a file that a script moves onto another is not named as lost, the other is', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -45,6 +46,24 @@ const CLIENTS: readonly (readonly [path: string, bad: string, good: string])[] =
   ['.zed/settings.json', '{"context_servers":{"x":{"command":"x"}}}', '{"theme":"dark"}'],
   ['opencode.json', '{"plugin":["x"]}', '{"theme":"x"}'],
 ];
+
+it.each(['git clean -fdx', 'git clean -fdX', 'cd src && git clean -fdx ..'])(
+  'our entries do not go with %s, also if it is repeated',
+  async (command) => {
+    put('.claude/settings.local.json', OURS);
+    put('.gitignore', '.claude\ndist\n');
+    put('src/a.txt', 'one\n');
+    put('dist/old.txt', 'old\n');
+    execFileSync('git', ['init', '-q'], { cwd: places.root });
+    await agent.prompt('clean up');
+    for (let time = 0; time < 2; time += 1)
+      expect((await asked('run', { command })).reason).toMatch(
+        /would remove Lookfirst from a client's settings \[WOULD_DESTROY\](.|\n)*settings\.local\.json: has the entries/,
+      );
+    const around = await asked('run', { command: `${command} -e .claude` });
+    expect(around.reason ?? '').not.toContain('Lookfirst from');
+  },
+);
 
 describe('a host that writes the settings of a client', () => {
   it.each(CLIENTS)('%s: is judged by its content, by its tools and its shell', async (path, bad, good) => {

@@ -25,6 +25,24 @@ describe('a change of something that the session has not seen gets a notice', ()
     expect(context).toContain('This changed line 3, which had not been read.');
   });
 
+  it('but not an edit of lines that the session wrote itself over unread ones', async () => {
+    await agent.send({
+      event: 'after',
+      action: 'read',
+      input: { path: 'a.txt', offset: 1, limit: 1 },
+      call: 'r',
+      output: 'one\n',
+    });
+    const edit = (old_string: string, new_string: string) =>
+      agent.change('edit', { path: 'a.txt', old_string, new_string }, () =>
+        writeFileSync(file, readFileSync(file, 'utf8').replace(old_string, new_string)),
+      );
+    expect((await edit('two\nthree', 'second\nthird')).context).toContain(
+      'lines 2-3, which had not been read',
+    );
+    expect((await edit('third', '3')).context ?? '').not.toContain('had not been read');
+  });
+
   it('a file that was deleted since it was read', async () => {
     await agent.read('a.txt', 'one\ntwo\nthree\n');
     rmSync(file);

@@ -16,7 +16,7 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hookScript } from '../../src/cli/clients/hook-files.ts';
+import { hookScript } from '../../src/cli/clients/hook-scripts.ts';
 import { rounds } from '../support/rounds.ts';
 
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;

@@ -53,6 +53,7 @@ const COMMANDS = [
   'tar -CHOME -xf a.tar',
   'cp a.txt --target-directory=HOME',
   'echo exit 0 > HOME/bin/lookfirst-hook',
+  'rm -rf "$LOOKFIRST_HOME"',
   `python3 -c "import os; os.remove('HOME/lookfirst.db')"`,
   'printf \'{"mode":"observe"}\' > HOME/lookfirst.json',
   `claude --settings '{"disableAllHooks":true}' -p go`,
@@ -197,7 +198,7 @@ describe('an agent that tries to switch the gate off', () => {
   it(`is refused ${COMMANDS.length} commands, and each attempt is journalled`, async () => {
     for (const [at, given] of COMMANDS.entries()) {
       // The commands are judged but never run: a command that passed by mistake could end other processes.
-      const command = given.replaceAll('HOME', places.home);
+      const command = given.replaceAll(/(?<!_)HOME/g, places.home);
       const answer = await agent.send({ event: 'before', action: 'run', input: { command }, call: `${at}` });
       expect([command, answer.verdict]).toEqual([command, 'deny']);
       expect(answer.reason).toContain('[PROTECTED]');

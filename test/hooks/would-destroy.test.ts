@@ -46,6 +46,21 @@ const BRANCH = 'git checkout -qb feature; echo f > f.txt; git add .; git commit 
 const ONLY_STAGED =
   'git commit -q --allow-empty -m second; echo y >> src/b.txt; echo staged > a.txt; git add a.txt; git show HEAD:a.txt > a.txt';
 
+it('of three refusals in a row, each has its next step in the first line and may be repeated', async () => {
+  user('echo x >> a.txt; echo n > new.txt');
+  await agent.prompt('tidy up');
+  for (const command of ['git checkout .', 'git reset -q --hard', 'git clean -fdx']) {
+    const { reason = '' } = await agent.shell(command);
+    expect(reason.split('\n')[0]).toContain('If you repeat the same command, it runs');
+    expect(reason).not.toContain('repeating does not help');
+  }
+  for (const count of [1, 2, 3]) {
+    const { reason = '' } = await agent.shell(`rm new.txt # ${count}`);
+    expect(reason.split('\n')[0]).toMatch(/\[NOT_READ\] Next: .*new\.txt/);
+    expect(reason.includes('in a row')).toBe(count === 3);
+  }
+});
+
 describe('a sweep is refused once, with what it would destroy', () => {
   it.each<readonly [string, string, readonly string[]]>([
     ['git checkout .', 'echo x >> a.txt; echo y >> src/b.txt', ['a.txt', 'src/b.txt']],
@@ -65,6 +80,7 @@ describe('a sweep is refused once, with what it would destroy', () => {
     ['git stash pop -q && git reset -q --hard', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
     ['git branch -D feature', BRANCH, ['feature']],
     ['git update-ref -d refs/heads/feature', BRANCH, ['feature']],
+    ['git update-ref refs/heads/feature main', BRANCH, ['feature']],
     ['rm -rf src', 'echo n > src/new.txt; echo y >> src/b.txt', ['src/b.txt', 'src/new.txt']],
     [
       'rm -rf src vendor',
@@ -136,6 +152,16 @@ describe('passes at once, because nothing would be lost', () => {
     ['git branch --merged | grep -v main | xargs git branch -qD', 'git branch merged'],
     ['cp -r src copy && cp -r src/. copy', 'echo y >> src/b.txt'],
     ['cp -r kit/. .', 'mkdir -p kit/src; echo k > kit/src/b.txt'],
+    [
+      'git checkout -- a.txt',
+      'git checkout -qb keep; echo k > a.txt; git commit -qam k; git checkout -q main; git show keep:a.txt > a.txt',
+    ],
+    [
+      'git clean -fdq',
+      'git commit -q --allow-empty -m x; git show HEAD~1:a.txt > old.txt; echo n >> a.txt; git commit -qam n',
+    ],
+    ['rm plan.txt', `${BRANCH}; git show feature:f.txt > plan.txt`],
+    ['rm -rf plans', `${BRANCH}; mkdir plans; git show feature:f.txt > plans/one.txt`],
   ])('%s after %s', async (command, before) => {
     user(before);
     expect(await agent.shell(command)).toMatchObject({ verdict: 'pass' });
@@ -146,6 +172,64 @@ describe('passes at once, because nothing would be lost', () => {
     await write(agent.other('s/helper'), 'src/new.txt', 'of the helper\n');
     expect(await agent.shell('git checkout -q . && git clean -fdq')).toMatchObject({ verdict: 'pass' });
     expect(existsSync(join(places.root, 'src/new.txt'))).toBe(false);
+  });
+
+  it('a file that a stash still has, which the answer says', async () => {
+    user('echo x >> a.txt; git stash -q; git stash apply -q');
+    const context = expect.stringContaining('A stash still has what this removed: a.txt.');
+    expect(await agent.shell('git checkout -q .')).toMatchObject({ verdict: 'pass', context });
+  });
+
+  it.each(['merge', 'rebase', 'cherry-pick'])(
+    'the end of a %s with conflicts that the session began',
+    async (verb) => {
+      user(
+        'git checkout -qb o; echo o > a.txt; git commit -qam o; git checkout -q main; echo m > a.txt; git commit -qam m',
+      );
+      await agent.shell(`git ${verb} o`);
+      expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toContain('<<<<<<<');
+      expect(await agent.shell(`git ${verb} --abort`)).toMatchObject({ verdict: 'pass' });
+      expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('m\n');
+    },
+  );
+
+  it('a repository that the session made', async () => {
+    const WHO = '-c user.name=a -c user.email=a@b';
+    for (const line of [
+      `git init -q lab && cd lab && echo x > f && git add . && git ${WHO} commit -qm one`,
+      'cd lab && echo y > f && git reset -q --hard',
+      `cd lab && git ${WHO} commit -q --amend -m two && git reflog expire --expire=now --all && git gc -q --prune=now`,
+      'rm -rf lab',
+    ]) {
+      const answer = await agent.shell(line);
+      expect([line, answer.verdict, answer.reason, answer.context]).toEqual([
+        line,
+        'pass',
+        undefined,
+        undefined,
+      ]);
+    }
+    expect(existsSync(join(places.root, 'lab'))).toBe(false);
+  });
+
+  it('but not files of the user in a folder in which the session has made a repository', async () => {
+    user('mkdir photos; echo p > photos/p.jpg');
+    await agent.shell(
+      'cd photos && git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm p',
+    );
+    const reason = expect.stringMatching(/\[WOULD_DESTROY\][\s\S]*photos\/\.git/);
+    expect(await agent.shell('rm -rf photos')).toMatchObject({ verdict: 'deny', reason });
+  });
+
+  it('but not the content of a branch that the same line deletes', async () => {
+    user(
+      'git checkout -qb keep; echo k > a.txt; git commit -qam k; git checkout -q main; git show keep:a.txt > a.txt',
+    );
+    const reason = expect.stringContaining('[WOULD_DESTROY]');
+    expect(await agent.shell('git branch -qD keep; git checkout -q .')).toMatchObject({
+      verdict: 'deny',
+      reason,
+    });
   });
 
   it('a stash and a branch that the session made', async () => {
@@ -204,8 +288,14 @@ describe('is refused, however often it is repeated', () => {
   it.each([
     ['rm -rf .git/refs .git/objects', 'true'],
     ['cd .. && rm -rf root', 'true'],
+    ['mv .git .git-old && git init -q && rm -rf .git-old', 'true'],
     ['git reflog expire --expire=now --all', 'git commit -q --allow-empty -m x; git reset -q --hard HEAD~1'],
     ['git gc -q --prune=now', 'echo x >> a.txt; git stash -q; git stash drop -q'],
+    [
+      'git -c gc.reflogExpireUnreachable=now gc -q',
+      'git commit -q --allow-empty -m x; git reset -q --hard HEAD~1',
+    ],
+    ['git commit -q --amend -m y && git reflog expire --expire=now --all', 'true'],
     ['git filter-branch -f --msg-filter cat', 'true'],
   ])('%s after %s: only the user may', async (command, before) => {
     user(before);
@@ -217,6 +307,16 @@ describe('is refused, however often it is repeated', () => {
         ),
       });
   });
+
+  it.each(['bash -c "shopt -s dotglob; rm -rf *"', "zsh -c 'setopt glob_dots; rm -rf *'"])(
+    '%s, which takes .git',
+    async (command) => {
+      for (const _ of [1, 2]) {
+        const reason = expect.stringContaining('refusing to delete .git: it is protected');
+        expect(await agent.shell(command)).toMatchObject({ verdict: 'deny', reason });
+      }
+    },
+  );
 
   it('what is too large to be kept', async () => {
     user('head -c 9000000 /dev/zero > .env');
@@ -287,10 +387,45 @@ describe.skipIf(here === undefined)('`lookfirst run`', () => {
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
   });
 
+  it('is refused once for a file outside the workspace', async () => {
+    const notes = join(places.outside, 'notes.txt');
+    writeFileSync(notes, 'of the user\n');
+    const line = `sed -i 1d ${notes}`;
+    const stderr = expect.stringMatching(/WOULD_DESTROY\][\s\S]*notes\.txt/);
+    expect(await run(['--session', 's'], line)).toMatchObject({ code: 2, stderr });
+    expect(await run(['--session', 's'], line)).toMatchObject({ code: 0 });
+  });
+
   it('of the user is not', async () => {
     user('echo x >> a.txt');
     expect(await run([], 'git checkout -q .')).toMatchObject({ code: 0 });
   });
+});
+
+it('a write through a link to a file outside is refused once; a removal of the link is not', async () => {
+  writeFileSync(join(places.outside, 'notes.txt'), 'of the user\n');
+  user(`ln -s ${join(places.outside, 'notes.txt')} here.txt; git add .; git commit -qm link`);
+  const reason = expect.stringMatching(/WOULD_DESTROY[\s\S]*notes\.txt/);
+  expect(await agent.shell('echo x > here.txt')).toMatchObject({ verdict: 'deny', reason });
+  expect(await agent.shell('rm here.txt')).toMatchObject({ verdict: 'pass' });
+});
+
+it('edits in another worktree that a loop over all worktrees takes are kept, and named afterwards', async () => {
+  user('git worktree add -q -b wt ../wt; echo x >> ../wt/a.txt');
+  const each = 'while read -r w; do git -C "$w" checkout -q .; done';
+  const line = `git worktree list --porcelain | sed -n 's/^worktree //p' | ${each}`;
+  const { context = '' } = await agent.shell(line);
+  expect(context).toMatch(/removed what nothing else holds: \S*a\.txt/);
+  expect(await lookfirst(places, ['undo', '--yes'])).toMatchObject({ code: 0 });
+  expect(readFileSync(join(places.root, '../wt/a.txt'), 'utf8')).toBe('one\ntwo\nx\n');
+});
+
+it('edits in a submodule that git takes are named afterwards', async () => {
+  const allow = 'git -c protocol.file.allow=always';
+  user(`git init -q ../lib; cd ../lib; git config user.name a; git config user.email a@b; echo i > i.txt; git add .; git commit -qm i
+cd ../root; ${allow} submodule --quiet add ../lib lib; git commit -qm lib; echo x >> lib/i.txt`);
+  const context = expect.stringContaining('removed what nothing else holds: lib/i.txt');
+  expect(await agent.shell('git submodule update -q --force')).toMatchObject({ verdict: 'pass', context });
 });
 
 it('a git command in a repository outside the workspace is refused once, too', async () => {

@@ -259,6 +259,15 @@ export const REFUSALS = {
     );
     return live === hunk.before ? undefined : { ...hunk, before: live };
   },
+  'a blank line after an entry that goes on': (hunk, random) => {
+    const lines = hunk.before.split('\n');
+    const isEntry = (line, at) => line.trim().length > 8 && (lines[at + 1] ?? '').trim().length > 3;
+    const entries = lines.filter((line, at) => isEntry(line, at) && hunk.before.split(line).length === 2);
+    const entry = pick(random, entries);
+    if (entry === undefined) return undefined;
+    const added = pick(random, ['another entry', '\nanother paragraph']);
+    return { before: hunk.before, oldString: `${entry}\n\n`, newString: `${entry}\n${added}\n\n` };
+  },
   'wrong numbers': (hunk) => {
     const number = (text) =>
       text

@@ -399,18 +399,6 @@ describe('a server behind an address gets relative paths resolved as they were j
     }
     expect(readFileSync(path, 'utf8')).toBe('new\n');
   });
-
-  it('and does not get our own arguments', async () => {
-    const { root, path } = workspace();
-    const server = await modernServer();
-    const { client } = await (await front(root, { url: server.url, receipts: true })).connect('legacy');
-    await client.listTools();
-    const { content } = await client.callTool({ name: 'read_text_file', arguments: { path } });
-    const revision = /revision (\w+)/.exec(JSON.stringify(content))?.[1];
-    const write = { path, content: 'new\n', expected_revision: revision };
-    expect((await client.callTool({ name: 'write_file', arguments: write })).isError).not.toBe(true);
-    expect(readFileSync(path, 'utf8')).toBe('new\n');
-  });
 });
 
 function post(

@@ -71,6 +71,7 @@ describe('the proxy and its server end together', () => {
       params: { name: 'write_file', arguments: args },
     });
     expect(await proxy.exited).toEqual({ code: 3, signal: null });
+    expect(proxy.errors).toContain('lookfirst: the server ended with exit code 3\n');
   });
 
   it('calls that were sent before the end of the input are still made and answered', async () => {

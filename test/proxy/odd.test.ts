@@ -217,31 +217,34 @@ describe('tools that no table describes', () => {
     expect(readFileSync(path, 'utf8')).toBe('OLD\n');
   });
 
-  it("can be described by the user's own table", async () => {
-    const tables = [
-      {
-        id: 'mine',
-        serverNames: ['odd-one'],
-        signature: [],
-        relativeTo: 'cwd',
-        expandsHome: false,
-        words: { read: 'show', write: 'save', edit: 'save', arguments: { path: 'path' } },
-        tools: {
-          show: [{ does: 'read', path: 'path', shown: { as: 'verbatim', header: '<<<' } }],
-          save: [{ does: 'write', path: 'file_path', content: 'text' }],
-          format_all: [{ does: 'nothing' }],
+  it.each([{ as: 'verbatim', header: '<<<' }, { as: 'found' }] as const)(
+    "can be described by the user's own table, whose read is shown %j",
+    async (shown) => {
+      const tables = [
+        {
+          id: 'mine',
+          serverNames: ['odd-one'],
+          signature: [],
+          relativeTo: 'cwd',
+          expandsHome: false,
+          words: { read: 'show', write: 'save', edit: 'save', arguments: { path: 'path' } },
+          tools: {
+            show: [{ does: 'read', path: 'path', shown }],
+            save: [{ does: 'write', path: 'file_path', content: 'text' }],
+            format_all: [{ does: 'nothing' }],
+          },
         },
-      },
-    ] as const;
-    const { client, path, gate } = await open({ name: 'odd-one', tables, unknownTools: 'deny' });
-    const save = { file_path: path, text: 'new\n' };
-    const refused = await client.call('save', save);
-    expect(refused.text).toContain(`show {"path":"${path}"}`);
-    expect((await client.call('format_all')).ok).toBe(true);
-    await client.call('show', { path });
-    expect((await client.call('save', save)).ok).toBe(true);
-    expect((await gate.log()).at(-1)).toBe('change overwrite a.txt');
-  });
+      ] as const;
+      const { client, path, gate } = await open({ name: 'odd-one', tables, unknownTools: 'deny' });
+      const save = { file_path: path, text: 'new\n' };
+      const refused = await client.call('save', save);
+      expect(refused.text).toContain(`show {"path":"${path}"}`);
+      expect((await client.call('format_all')).ok).toBe(true);
+      await client.call('show', { path });
+      expect((await client.call('save', save)).ok).toBe(true);
+      expect((await gate.log()).at(-1)).toBe('change overwrite a.txt');
+    },
+  );
 });
 
 describe('unusual messages', () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { officialForFile } from './harness.ts';
+import { official, officialForFile, scratch } from './harness.ts';
 
 const read = (path: string) => readFileSync(path, 'utf8');
 
@@ -54,6 +54,14 @@ describe('the official server behind the gate', () => {
     expect(blind.answer.result).toMatchObject({ isError: true });
     expect(blind.answer.result).not.toHaveProperty('structuredContent');
     expect(read(path)).toBe('one\ntwo\nthree\nfour\nfive\n');
+  });
+
+  it('says that the session is read-only, not the file', async () => {
+    const root = scratch();
+    writeFileSync(join(root, 'a.txt'), 'one\n');
+    const { client } = await official(root, {}, { policy: { readOnly: true } });
+    const { text } = await client.call('write_file', { path: join(root, 'a.txt'), content: 'x' });
+    expect(text).toMatch(/a\.txt: this session is read-only \[READ_ONLY\]/);
   });
 
   it('lets a file that was read be overwritten and edited, and written again without reading', async () => {

@@ -36,6 +36,7 @@ describe('secrets in the answers of the official server', () => {
     const { client, path } = await open();
     const { ok, text, answer } = await client.call(tool, { path: path(name), ...more });
     expect([ok, text]).toEqual([true, expect.stringContaining('[masked]')]);
+    expect(answer).toMatchObject({ result: { content: [{ type: 'text' }] } });
     expect(JSON.stringify(answer)).not.toMatch(new RegExp(`${TOKEN}|${PASSWORD}`));
   });
 

@@ -58,6 +58,15 @@ describe('a V4A patch', () => {
     expect(t.text('b.txt')).toBe(expected);
   });
 
+  it('accepts markers after spaces and without a space, as other programs do', async () => {
+    const t = await open();
+    const update = ['*** Update File:b.txt', '*** Move to:c.txt'];
+    await ok(t.session.patch(v4a('*** Add File: n.txt', '+hello', ' *** Delete File: a.txt', ...update)));
+    expect(t.text('n.txt')).toBe('hello\n');
+    expect(existsSync(join(t.root, 'a.txt'))).toBe(false);
+    expect(t.text('c.txt')).toBe('x\ny\nx\ny\n');
+  });
+
   it('never lands a hunk above its header, even if that is the only place', async () => {
     const t = await desk();
     await t.put('f.py', 'x = 1\nclass A:\n    y = 2\n');

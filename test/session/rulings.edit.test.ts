@@ -29,6 +29,16 @@ describe('edit', () => {
     await ok(t.session.edit('a', [{ oldString: 'three', newString: '3' }]));
   });
 
+  it('of lines that the session wrote gets no notice, even if it has deleted all that it read', async () => {
+    const t = await desk();
+    await t.put('a', numbered(9));
+    await ok(t.session.read('a', { limit: 1 }));
+    await ok(t.session.edit('a', [{ oldString: 'line 1\n', newString: '' }]));
+    await ok(t.session.edit('a', [{ oldString: 'line 5', newString: 'five\nsix' }]));
+    const result = await ok(t.session.edit('a', [{ oldString: 'five\nsix', newString: '5' }]));
+    expect(result.notices).toEqual([]);
+  });
+
   it('in unseen lines of a seen file is allowed with a notice for an exact anchor, not for replace_all', async () => {
     const t = await desk();
     await t.put('a', numbered(100));

@@ -278,7 +278,7 @@ describe('overwrite', () => {
 });
 
 describe('a whole write', () => {
-  const over = async (before: string, policy: { form?: 'keep' | 'exact' } = {}): Promise<string> => {
+  const over = async (before: string, policy: { matching?: 'safe' | 'exact' } = {}): Promise<string> => {
     const t = await desk({ policy });
     await t.put('a', before);
     await ok(t.session.read('a'));
@@ -292,7 +292,7 @@ describe('a whole write', () => {
   });
 
   it('writes exactly the given bytes in a new file, or if the policy says so', async () => {
-    expect(await over('\ufeffa\r\n', { form: 'exact' })).toBe('one\ntwo\n');
+    expect(await over('\ufeffa\r\n', { matching: 'exact' })).toBe('one\ntwo\n');
     const t = await desk();
     await ok(t.session.write('new', '\ufeffa\r\nb\n'));
     expect(t.text('new')).toBe('\ufeffa\r\nb\n');

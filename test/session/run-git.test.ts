@@ -58,6 +58,37 @@ describe.skipIf(here === undefined)('git', () => {
   });
 });
 
+describe.skipIf(here === undefined)('`git status`', () => {
+  const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
+
+  it('alone is no change, and the undo of an earlier change of the index needs no merge', async () => {
+    await ran(`${git} init -q . && echo 1 > a && echo 1 > b && git add . && ${git} commit -qm one`);
+    const { change = '' } = await ran('echo 2 > a && git add a');
+    utimesSync(join(root, 'b'), 1, 1);
+    const status = await ran('git status --short');
+    expect(status).toMatchObject({ output: { head: 'M  a\n' }, files: [] });
+    expect(status.change).toBeUndefined();
+    expect(await session.undo({ change })).toMatchObject({ ok: true });
+    expect((await ran('git status --short')).output.head).toBe('');
+  });
+
+  it('beside a change of a file leaves the index out of the change', async () => {
+    await ran(`${git} init -q . && echo 1 > a && git add . && ${git} commit -qm one`);
+    utimesSync(join(root, 'a'), 1, 1);
+    const result = await ran('echo 2 > b; git status --short');
+    expect(result).toMatchObject({ output: { head: '?? b\n' }, files: [{ path: 'b' }] });
+    expect((await ran('git status --short')).output.head).toBe('?? b\n');
+  });
+
+  it.each(['update-index --assume-unchanged a', 'update-index --chmod=+x a', 'rm -q --cached a'])(
+    'is not all that `git %s` does: the index is a change',
+    async (command) => {
+      await ran(`${git} init -q . && echo 1 > a && git add . && ${git} commit -qm one`);
+      expect((await ran(`git ${command}`)).files.map(({ path }) => path)).toEqual(['.git/index']);
+    },
+  );
+});
+
 describe.skipIf(here === undefined)('a git index that another program renews meanwhile', () => {
   const outside = (...args: readonly string[]): string =>
     execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {

@@ -276,6 +276,17 @@ describe.skipIf(here === undefined)('a command', () => {
     expect(await refusedRun('true', { cwd: '..' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
   });
 
+  it('that removes a folder leaves no folder in the state folder', async () => {
+    put('d/e/a.txt', 'one\n');
+    await ran('rm -r d');
+    await sessions.close();
+    const left = readdirSync(join(base, 'state'), { withFileTypes: true, recursive: true });
+    const isOwn = /^(layers|spent-layers|retained|lock-ranges|outputs|snapshots|blobs|compiled)$/;
+    expect(left.flatMap((each) => (each.isDirectory() && !isOwn.test(each.name) ? [each.name] : []))).toEqual(
+      [],
+    );
+  });
+
   it('that cannot rename a folder says why, and mv moves it', async () => {
     put('d/a.txt', 'one\n');
     const result = await ran(`${process.execPath} -e "fs.renameSync('d', 'e')"`);

@@ -364,6 +364,26 @@ describe('the values of a secret file that is moved', () => {
     expect(JSON.stringify(await session.read('plain.txt'))).not.toContain('k3y');
   });
 
+  it('stay masked in another process of the session', async () => {
+    const open = (): Promise<Session> => openSession({ roots: [root], home, session: 's' });
+    const first = await open();
+    await first.move('plain.txt', '.env');
+    await first.move('.env', 'plain.txt');
+    await first.read('plain.txt');
+    await first.edit('plain.txt', [{ oldString: '# settings', newString: '# mine' }]);
+    await first.close();
+    const second = await open();
+    try {
+      const read = await second.read('plain.txt');
+      expect(read).toMatchObject({ text: expect.stringContaining('API=[masked]') });
+      expect(JSON.stringify(read)).not.toMatch(/very-private|also private|k3y/);
+      expect(await second.search('k3y', { path: 'plain.txt' })).toMatchObject({ hits: [] });
+      expect(await second.write('plain.txt', 'x\n')).toMatchObject({ ok: false });
+    } finally {
+      await second.close();
+    }
+  });
+
   it('are masked wherever they occur, but an address or a short value is not', async () => {
     const text = `# ${VALUE}\nhttp://localhost:3000\nTOKEN=very-private\n`;
     writeFileSync(join(root, 'notes.md'), text);

@@ -40,7 +40,7 @@ export function storeConformance(name: string, open: () => Promise<Store>): void
 }
 
 async function known(store: Store, session: string, key: string): Promise<Sighting | undefined> {
-  return knownOf(await store.recall(session, key));
+  return knownOf((await store.recallMany(session, [key])).get(key));
 }
 
 function sightings(store: () => Store): void {
@@ -72,7 +72,7 @@ function sightings(store: () => Store): void {
 
   it('a view counts for calls of its process that arrive later, and for every call of another', async () => {
     await store().record({ views: [{ session: 's', view: { sighting: seen, since: 5 } }] });
-    const found = await store().recall('s', seen.key);
+    const found = (await store().recallMany('s', [seen.key])).get(seen.key);
     expect([4, 5, 6].map((moment) => knownOf(found, moment)?.atMs)).toEqual([undefined, 10, 10]);
   });
 

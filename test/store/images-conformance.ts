@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { storedUsage } from '../../src/journal/gc.ts';
-import type { Awaitable } from '../../src/model/awaitable.ts';
 import type { Fingerprint } from '../../src/model/fingerprint.ts';
 import type { Images, KeptImage } from '../../src/store/images.ts';
 import { scratch } from '../support/tree.ts';
@@ -35,7 +34,7 @@ const CONTENTS = [
 ] as const;
 
 /** Tests the rules for images (stored contents of files) that apply wherever images are kept. */
-export function imagesConformance(name: string, open: (home: string) => Awaitable<Images>): void {
+export function imagesConformance(name: string, open: (home: string) => Images | Promise<Images>): void {
   describe(`${name} keep the contract of images:`, () => {
     it.each(CONTENTS)('bytes are read back exactly: %s', async (_what, bytes) => {
       const images = await open(scratch().home);

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Locks } from '../../src/lock/locks.ts';
-import type { Awaitable } from '../../src/model/awaitable.ts';
 import { scratch } from '../support/tree.ts';
 
 /**
@@ -9,7 +8,7 @@ import { scratch } from '../support/tree.ts';
  */
 export function locksConformance(
   name: string,
-  open: (home: string, holder: string) => Awaitable<Locks>,
+  open: (home: string, holder: string) => Locks | Promise<Locks>,
 ): void {
   const holders = async (): Promise<readonly [Locks, Locks]> => {
     const { home } = scratch();

@@ -19,12 +19,20 @@ if (program === undefined) {
 /** False if there is no Chromium. */
 export const hasBrowser: boolean = program !== undefined;
 
+/** The sizes of window in which the page is tested. */
+export const SCREENS = [
+  ['desktop', { width: 1440, height: 900 }],
+  ['phone', { width: 390, height: 844 }],
+] as const;
+
 /**
  * Starts a browser for the tests of a suite. Returns a function that opens a tab at an address. The
  * tab fails its test on a request to another host, and on a console error that `expected` does not
  * match. By default, only the errors that the browser logs for refused requests are expected.
  */
-export function inBrowser(): (url: string, expected?: RegExp) => Promise<Page> {
+export function inBrowser(
+  viewport: { readonly width: number; readonly height: number } = { width: 1280, height: 800 },
+): (url: string, expected?: RegExp) => Promise<Page> {
   let browser: Browser;
   let context: BrowserContext;
   // All tests share one browser context, because opening the window of a context takes longer than
@@ -32,7 +40,7 @@ export function inBrowser(): (url: string, expected?: RegExp) => Promise<Page> {
   beforeAll(async () => {
     browser = await finder.launchChromium(program ?? '');
     // Reduce motion: an animation would be drawn sixty times a second while tests wait.
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    context = await browser.newContext({ viewport, reducedMotion: 'reduce' });
     // Allow much time, as the tests' own limits do, because the machine may be busy.
     context.setDefaultTimeout(100_000);
     // Keep one tab open: closing the last tab would close the window.

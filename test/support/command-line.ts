@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import type { ScriptPlaces } from '../../src/cli/clients/hook-scripts.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { runHook } from '../../src/hooks/run-hook.ts';
 import { ORDINARY, ordinaryNode, ordinaryProject } from './nobody.ts';
@@ -22,6 +23,12 @@ export const PROGRAM: readonly string[] = [
     ? join(project, manifest.bin.lookfirst)
     : join(resolve(otherBuild), 'bin/lookfirst.js'),
 ];
+
+/** The places in the scripts that `init` would write into a state folder. */
+export function scriptPlaces({ home }: Pick<Scratch, 'home'>): ScriptPlaces {
+  const [node = '', program = ''] = PROGRAM;
+  return { home, node, program: realpathSync(program), uid: process.getuid?.() ?? 0 };
+}
 
 /** The built program for `ORDINARY`, who may not be able to enter the folder of `PROGRAM`. */
 export function ordinaryProgram(): readonly string[] {
@@ -54,6 +61,12 @@ export function timeless(text: string): string {
 }
 
 /**
+ * The current folder of the test run. Each call returns to it. A call cannot read it itself: another
+ * call that runs at the same time may have entered another folder.
+ */
+const START_FOLDER = process.cwd();
+
+/**
  * Runs a command line, by default in the workspace, without the environment of the user who runs
  * the tests. Most commands run in this process, because starting Node takes longer than they do.
  * Commands that serve or that start programs run as a process.
@@ -78,29 +91,31 @@ export async function lookfirst(
     platform: options.platform ?? process.platform,
     self: [process.execPath, PROGRAM[1] ?? ''] as const,
   };
-  const folder = process.cwd();
-  const code = isHook
-    ? await runHook({
-        ...shared,
-        args: args.slice(1),
-        uid: process.getuid?.() ?? 0,
-        stdin: async () => options.input ?? '',
-        print: async (text) => void stdout.write(text),
-        tell: (text) => void stderr.write(`${text}\n`),
-      })
-    : await runCli({
-        ...shared,
-        args,
-        streams: { stdin, stdout, stderr },
-        homeFolder: shared.env['HOME'] ?? places.base,
-        runServer: () => Promise.reject(new Error('runs as a process')),
-        runProxy: () => Promise.reject(new Error('runs as a process')),
-        runViewer: () => Promise.reject(new Error('runs as a process')),
-      });
-  // A hook may have made the workspace the current folder of this process. Go back to the former
-  // folder, because the test removes the workspace at its end.
-  process.chdir(folder);
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  try {
+    const code = isHook
+      ? await runHook({
+          ...shared,
+          args: args.slice(1),
+          uid: process.getuid?.() ?? 0,
+          stdin: async () => options.input ?? '',
+          print: async (text) => void stdout.write(text),
+          tell: (text) => void stderr.write(`${text}\n`),
+        })
+      : await runCli({
+          ...shared,
+          args,
+          streams: { stdin, stdout, stderr },
+          homeFolder: shared.env['HOME'] ?? places.base,
+          runServer: () => Promise.reject(new Error('runs as a process')),
+          runProxy: () => Promise.reject(new Error('runs as a process')),
+          runViewer: () => Promise.reject(new Error('runs as a process')),
+        });
+    return { code, stdout: stdout.text(), stderr: stderr.text() };
+  } finally {
+    // A hook may have made the workspace the current folder of this process. The test removes the
+    // workspace at its end.
+    process.chdir(START_FOLDER);
+  }
 }
 
 const IN_PROCESS: ReadonlySet<string> = new Set([

@@ -17,7 +17,7 @@ const RESOURCE: ContentBlock = {
 };
 
 async function approved({ times }: ToolContext): Promise<readonly ContentBlock[]> {
-  const answer = await times.approve?.({ path: 'a.txt', action: 'overwrite' });
+  const answer = await times.approve?.({ path: 'a.txt', action: 'overwrite', mark: '' });
   return [{ type: 'text', text: `User response: ${answer ?? 'none'}` }];
 }
 

@@ -19,7 +19,7 @@ export function openDescriptors(): number {
  * The number of open files and folders below `folder`, and of its parent folders. Other tests of this
  * process may open and close other files at any time.
  */
-function openAround(folder: string): number {
+export function openAround(folder: string): number {
   const targets = readdirSync('/proc/self/fd').map((fd) =>
     unlessMissing(() => readlinkSync(`/proc/self/fd/${fd}`)),
   );

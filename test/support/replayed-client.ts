@@ -5,7 +5,8 @@ import type { HostName } from '../../src/config/hook-flags.ts';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
-import type { JsonRecord } from '../../src/model/record.ts';
+import { defined, type JsonRecord } from '../../src/model/record.ts';
+import { quotedWord } from '../../src/report/bounded.ts';
 import { outputOf } from './hooked.ts';
 import type { Scratch } from './tree.ts';
 
@@ -215,6 +216,8 @@ export interface Replied {
 /** A client that calls its built-in tools, with the hooks before and after each call answered in this process. */
 export class ReplayedClient {
   session = 'replayed';
+  /** The program that runs the client's shell lines, as CLAUDE_CODE_SHELL_PREFIX names it. Default: none. */
+  shellPrefix: string | undefined;
   readonly #places: Scratch;
   readonly #client: Replayed;
   readonly #mode: 'default' | 'unattended';
@@ -282,9 +285,20 @@ export class ReplayedClient {
     const call = this.#next();
     const before = await this.#event('before', { use, call });
     if (before.denied) return before;
-    const output = await outputOf(command, this.#places.root);
+    const output = await this.#outputOf(command);
     const response = TOOLS[this.#client].printed(output);
     return this.#event('after', { use, call, response });
+  }
+
+  /** Runs a shell line as the client does. */
+  #outputOf(command: string): Promise<string> {
+    const { root, base } = this.#places;
+    if (this.shellPrefix === undefined) return outputOf(command, root);
+    const line = `eval ${quotedWord(command)} < /dev/null && pwd -P >| ${join(base, 'cwd')}`;
+    // With a store of its own, the script starts the sandbox itself.
+    const store = `LOOKFIRST_STORE=${quotedWord(`sqlite:${join(this.#places.home, 'lookfirst.db')}`)}`;
+    const variables = `${store} SHELL=/bin/sh CLAUDE_CODE_SESSION_ID=${this.session}`;
+    return outputOf(`${variables} ${quotedWord(this.shellPrefix)} ${quotedWord(line)}`, root);
   }
 
   /** Reports that the model's context was summarised. */
@@ -327,7 +341,8 @@ export class ReplayedClient {
   /** Sends a payload exactly as the client would. */
   async send(payload: JsonRecord): Promise<Replied> {
     const host = HOOK_HOSTS[this.#client];
-    const settings = { host, cwd: this.#places.root, roots: [], state: {} };
+    const { shellPrefix } = this;
+    const settings = { host, cwd: this.#places.root, roots: [], state: {}, ...defined({ shellPrefix }) };
     const call = { host, text: JSON.stringify(payload), onFailure: 'deny' } as const;
     const answer = await answerHook(call, (event) => this.#door.respond(settings, event));
     if (answer.stderr !== '') throw new Error(answer.stderr);

@@ -54,6 +54,8 @@ export interface WriterAttack {
    * instead of moved.
    */
   readonly homes?: string;
+  /** The most commits that we try in one round. Default: as many as fit into it. */
+  readonly tries?: number;
 }
 
 export interface WriterTally {
@@ -88,7 +90,7 @@ async function fight(attack: WriterAttack, tally: WriterTally): Promise<void> {
     const acknowledged =
       attack.commit === 'naive'
         ? await commitNaively(writer, target, tally)
-        : await commitOurs(writer, { root, home, commit: attack.commit }, tally);
+        : await commitOurs(writer, { root, home, commit: attack.commit, tries: attack.tries }, tally);
     const found = linesIn([target, ...filesIn(join(home, 'retained'))]);
     tally.acknowledged += acknowledged.length;
     tally.lost += acknowledged.filter((number) => !found.has(number)).length;
@@ -150,7 +152,7 @@ async function startMapping(attack: WriterAttack, target: string): Promise<Outsi
 
 async function commitOurs(
   writer: OutsideWriter,
-  places: { root: string; home: string; commit: 'exchange' | 'claim' },
+  places: { root: string; home: string; commit: 'exchange' | 'claim'; tries?: number | undefined },
   tally: WriterTally,
 ): Promise<number[]> {
   const workspace = Workspace.open([places.root]);
@@ -163,11 +165,13 @@ async function commitOurs(
   });
   try {
     writer.start();
+    const { tries = Number.POSITIVE_INFINITY } = places;
     for (let turn = 1; !writer.done; turn += 1) {
+      await setImmediate();
+      if (turn > tries) continue;
       const outcome = await commitOnce(workspace, context, turn);
       if (outcome === 'committed') tally.committed += 1;
       else if (outcome === 'conflict') tally.conflicts += 1;
-      await setImmediate();
     }
     return await writer.acknowledged();
   } finally {

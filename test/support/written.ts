@@ -1,13 +1,10 @@
-import { formOf, type Parts, toolMessage, toolResult, writeParts } from '../../src/mcp/protocol.ts';
+import { formOf, messageBytes, type Parts, toolMessage, toolResult } from '../../src/mcp/protocol.ts';
 import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
 import type { ToolHost } from '../../src/tools/tool-host.ts';
-import { JsonText } from '../../src/wire/lines.ts';
 
 /** The text of a message as it would be sent. */
 export function written(parts: Parts): string {
-  const out = new JsonText(0);
-  writeParts(parts, out);
-  return out.finish().toString('utf8');
+  return messageBytes(parts).toString('utf8');
 }
 
 /** The result that a client would get for a tool's answer. */

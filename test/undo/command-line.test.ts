@@ -136,7 +136,7 @@ describe('lookfirst undo', () => {
     ['an unknown change', ['undo', 'c0000000000'], 2, 'there is no change c0000000000 [NOT_FOUND]'],
     [
       'an undo without further changes',
-      ['undo', '--session', 'agent-8'],
+      ['undo', '--path', 'none.txt'],
       2,
       'there is no change here to undo [NOT_FOUND]',
     ],

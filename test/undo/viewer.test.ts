@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)('the undo dialog', () => {
     await page.click('text=Undo this change');
     await page.click('dialog >> text=Cancel');
     await page.click('.row.change:has-text("second.txt")');
-    await page.waitForSelector('.detail h3:has-text("second.txt")');
+    await page.waitForSelector('.detail:has-text("second.txt")');
     await page.click('text=Undo this change');
     await page.waitForSelector('dialog .removed:has-text("second.txt")');
     const late = page.waitForResponse('**/api/undo');

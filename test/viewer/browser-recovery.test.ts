@@ -195,17 +195,6 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.textContent('.row.change time')).toBe('00:05');
   });
 
-  it('says that the chain could not be verified, and can try again', async () => {
-    const page = await open((await viewed(await desk())).url, /ERR_FAILED/);
-    await page.click('nav >> text=Saves');
-    await page.route('**/api/verify', (route) => route.abort());
-    await page.click('text=Verify the chain');
-    await page.waitForSelector('.numbers .bad');
-    await page.unroute('**/api/verify');
-    await page.click('text=Verify the chain');
-    await page.waitForSelector('.numbers .good');
-  });
-
   it('makes line breaks and invisible characters in names visible', async () => {
     const t = await desk({ session: 'coder' });
     const names = ['a\nb.txt', 'tab\there.txt', 'zero\u200bwidth.txt'];

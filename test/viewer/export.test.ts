@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { exported } from '../../src/records/view/export.ts';
-import { diffGroups } from '../../src/records/view/hunks.ts';
-import type { ChangeView, StartView } from '../../src/records/view/view-data.ts';
+import { unifiedRows } from '../../src/records/view/hunks.ts';
+import type { DetailView, StartView } from '../../src/records/view/view-data.ts';
 import { environment, lookfirst, PROGRAM } from '../support/command-line.ts';
-import { type Desk, desk, ok } from '../support/desk.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 import { WatchedChild } from '../support/watched-child.ts';
 
@@ -59,11 +59,38 @@ describe('lookfirst view --export', () => {
     expect(out).not.toContain('TWO');
   });
 
+  it('prints a refusal, named by the number of its entry, with all that the viewer says of it', async () => {
+    const t = await desk({ session: 'coder' });
+    await t.put('a.txt', 'one\ntwo\n');
+    await ok(t.session.read('a.txt'));
+    const other = await t.open({ session: 'other' });
+    await ok(other.read('a.txt'));
+    await ok(other.edit('a.txt', [{ oldString: 'two', newString: 'TWO' }]));
+    await refusal(t.session.write('a.txt', 'one\n2\n'), 'STALE');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.write('a.txt', 'one\nTWO\n2\n'));
+    const listed = await lookfirst(t, ['log', '--kind', 'refusal', '--json']);
+    const { seq } = JSON.parse(listed.stdout) as { readonly seq: number };
+    const { code, stdout: out } = await lookfirst(t, ['view', '--export', String(seq)]);
+    expect(code).toBe(0);
+    expect(out).toContain('<h1>coder refused overwrite a.txt [STALE]</h1>');
+    for (const part of [
+      'Refusing was right. other had changed the file since the session saw it.',
+      'What the session had seen: all lines, ',
+      'Changed since: edit. Session other',
+      'Next step given: read the file again, or use the diff in the refusal.',
+      'its overwrite went through. Session coder',
+      '<span class="a">+TWO</span>',
+    ])
+      expect(out).toContain(part);
+    expect((await lookfirst(t, ['view', '--export', '999'])).code).toBe(2);
+  });
+
   it('is refused for a turn or change that does not exist here', async () => {
     const t = await scene();
     const { code, stderr: errors } = await lookfirst(t, ['view', '--export', 'p2']);
     expect(code).toBe(2);
-    expect(errors).toContain('there is no turn or change p2 here');
+    expect(errors).toContain('there is no turn, change or refusal p2 here');
     const elsewhere = scratch();
     const home = t.home;
     expect((await lookfirst({ ...elsewhere, home }, ['view', '--export', t.change])).code).toBe(2);
@@ -72,17 +99,10 @@ describe('lookfirst view --export', () => {
 
 it('text that looks like Markdown stays text, in names and in diffs', () => {
   const row = { seq: 1, atMs: 0, session: '**s**', kind: 'change', what: 'edit', path: 'a`b.md' } as const;
-  const file = { root: '/w', path: row.path, parts: true, ...diffGroups('', '```\n# no heading\n```\n') };
-  const known = { state: 'new', words: 'nothing was there' } as const;
-  const view: ChangeView = {
-    kind: 'change',
-    row,
-    files: [{ ...file, known }],
-    more: 0,
-    notices: [],
-    standing: 'stands',
-    undoneBy: [],
-  };
+  const rows = unifiedRows('@@ -0,0 +1,3 @@\n+```\n+# no heading\n+```');
+  const file = { root: '/w', path: row.path, parts: true, hidden: 0, ...rows };
+  const about = { name: 'Had it read the file?', words: 'New file: nothing was there.' } as const;
+  const view: DetailView = { row, root: '/w', facts: [], files: [{ ...file, about }], canUndo: true };
   const text = exported(view, 'markdown') ?? '';
   expect(text).toContain('# \\*\\*s\\*\\* edit a\\`b.md');
   expect(text).toContain('````diff\n+```\n+# no heading\n+```\n````');
@@ -109,8 +129,8 @@ it('the viewer plays the demo in folders of its own, shows it at an address of i
   const { url } = await ask<{ url: string }>(own, 'demo', { method: 'POST', body: '{}' });
   const demo = new URL(url);
   expect(demo.origin).not.toBe(origin);
-  const { folders, feed, canUndo } = await ask<StartView>(demo, 'start');
-  expect(canUndo).toBe(true);
+  const { folders, feed, readOnly } = await ask<StartView>(demo, 'start');
+  expect(readOnly).toBeUndefined();
   expect(new Set(feed.rows.map(({ kind }) => kind))).toEqual(
     new Set(['session', 'read', 'change', 'refusal', 'notice']),
   );

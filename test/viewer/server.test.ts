@@ -7,12 +7,10 @@ import { Records } from '../../src/records/records.ts';
 import { Scope } from '../../src/records/scope.ts';
 import { filePicture } from '../../src/records/view/file-picture.ts';
 import type {
-  ChangeView,
+  DetailView,
   FeedPage,
   FilePicture,
-  RefusalView,
   StartView,
-  TurnDetail,
   TurnRow,
   UndoView,
 } from '../../src/records/view/view-data.ts';
@@ -110,7 +108,7 @@ describe('the viewer shows', () => {
     expect(await v.get('files')).toMatchObject([
       { path: 'a.txt', changes: 1, refusals: 1, writers: ['coder'] },
     ]);
-    expect(start.canUndo).toBe(true);
+    expect(start.readOnly).toBeUndefined();
     const kinds = async (query: string) =>
       (await v.get<FeedPage>(`feed?${query}`)).rows.map((row) => row.kind);
     expect(await kinds('kind=refusal')).toEqual(['refusal']);
@@ -124,27 +122,33 @@ describe('the viewer shows', () => {
     const t = await scene();
     const v = await viewed(t);
     const [row] = (await v.get<FeedPage>('feed?kind=change')).rows;
-    const view = await v.get<ChangeView>(`entry?seq=${row?.seq}`);
+    const view = await v.get<DetailView>(`entry?seq=${row?.seq}`);
     expect(view).toMatchObject({
-      standing: 'stands',
+      canUndo: true,
+      facts: [],
       files: [{ path: 'a.txt', added: 2, removed: 2, parts: true }],
     });
-    expect(view.files[0]?.known).toMatchObject({ state: 'whole' });
+    const words = expect.stringContaining('Yes: it had read the whole file as it was');
+    expect(view.files[0]?.about).toEqual({ name: 'Had it read the file?', words });
   });
 
   it('why an edit was refused, which session changed the file, and that the refusal was right', async () => {
     const t = await scene();
     const v = await viewed(t);
     const [row] = (await v.get<FeedPage>('feed?kind=refusal')).rows;
-    const view = await v.get<RefusalView>(`entry?seq=${row?.seq}`);
+    const view = await v.get<DetailView>(`entry?seq=${row?.seq}`);
     expect(view).toMatchObject({
-      verdict: 'right',
-      writers: [{ session: 'coder' }],
-      since: { added: 2, removed: 2 },
+      canUndo: false,
+      facts: [
+        { words: expect.stringContaining('had changed since the session read it') },
+        { tone: 'right', name: 'Refusing was right.', words: expect.stringContaining('coder') },
+        { name: 'What the session had seen', words: expect.stringMatching(/^all lines, /) },
+        { name: 'Changed since', rows: [{ session: 'coder' }] },
+        { name: 'Next step given', words: expect.stringContaining('read the file again') },
+        { name: 'Then', words: 'the session has not tried again.' },
+      ],
+      files: [{ added: 2, removed: 2 }],
     });
-    expect(view.seen).toMatch(/^It had seen all lines/);
-    expect(view.because).toContain('coder');
-    expect(view.after).toBeUndefined();
   });
 
   it('which session has seen and written which line', async () => {
@@ -166,7 +170,8 @@ describe('the viewer shows', () => {
     const t = await scene();
     const v = await viewed(t);
     const [turn] = await v.get<readonly TurnRow[]>('turns');
-    expect(await v.get<TurnDetail>(`turn?seq=${turn?.seq}`)).toMatchObject({
+    expect(await v.get<DetailView>(`entry?seq=${turn?.seq}`)).toMatchObject({
+      row: { kind: 'turn', what: 'shout' },
       files: [{ path: 'a.txt', added: 2 }],
     });
   });
@@ -265,7 +270,7 @@ describe('the viewer undoes', () => {
     await v.post('undo', { change: row?.change });
     expect(t.text('a.txt')).toBe(text({ 3: 'THREE', 15: 'FIFTEEN' }));
     const [turn] = await v.get<readonly TurnRow[]>('turns');
-    expect((await v.post<UndoView>('rewind', { seq: turn?.seq, everyone: true })).body.ok).toBe(true);
+    expect((await v.post<UndoView>('rewind', { seq: turn?.seq })).body.ok).toBe(true);
     expect(t.text('a.txt')).toBe(text());
   });
 
@@ -334,7 +339,7 @@ describe('the viewer undoes', () => {
     const t = await scene();
     const readOnly = await viewed(t, { readOnly: 'several machines share this store' });
     expect((await readOnly.post('undo', { change: t.change })).status).toBe(403);
-    expect(await readOnly.get('start')).toMatchObject({ canUndo: false });
+    expect(await readOnly.get('start')).toMatchObject({ readOnly: 'several machines share this store' });
     const v = await viewed(t);
     expect((await v.post('undo', { change: 'c000' })).status).toBe(404);
     expect((await v.post('undo', { change: 7 })).status).toBe(400);

@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shellPrefixScript } from '../../../build/cli/shell-prefix.js';
+import { shellScript } from '../../../build/cli/clients/hook-scripts.js';
 import { Hooks, PROGRAM, undoing, withoutSandbox } from '../lookfirst.mjs';
 
 /** Lookfirst's hooks with `hooks.shell: layer`: the shell writes to a layer, which is committed afterwards. */
@@ -10,7 +10,10 @@ export const guard = {
   missing: withoutSandbox,
   open(world) {
     const shell = join(world.state, 'lookfirst-shell');
-    writeFileSync(shell, shellPrefixScript(PROGRAM.map((word) => `'${word}'`)));
+    writeFileSync(
+      shell,
+      shellScript({ home: world.state, node: PROGRAM[0], program: PROGRAM[1], uid: process.getuid() }),
+    );
     chmodSync(shell, 0o755);
     const hooks = new Hooks(world, shell);
     let undo;

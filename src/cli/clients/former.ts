@@ -10,8 +10,6 @@ interface Former {
   readonly former: string | null;
   /** SHA-256 of what `init` wrote last. */
   readonly wrote: string;
-  /** The lines that `init` added, for a file of lines. */
-  readonly added?: readonly string[];
 }
 
 /** The content of a file before `init`. */
@@ -20,8 +18,6 @@ export interface FormerContent {
   readonly text: string | undefined;
   /** SHA-256 of what `init` wrote last. */
   readonly wrote: string;
-  /** The lines that `init` added, for a file of lines. */
-  readonly added: readonly string[];
 }
 
 /**
@@ -36,12 +32,8 @@ export class FormerFiles {
   }
 
   /** Stores what the file holds without us, for `remove`, and the hash of `next`, which is written. */
-  keep(
-    path: string,
-    former: string | undefined,
-    { next, added }: { readonly next: string; readonly added: readonly string[] },
-  ): void {
-    this.#write(path, { path, former: former ?? null, wrote: contentHash(next), added });
+  keep(path: string, former: string | undefined, next: string): void {
+    this.#write(path, { path, former: former ?? null, wrote: contentHash(next) });
     this.#keepFolders([...missingFolders(path), ...this.#folders()]);
   }
 
@@ -49,7 +41,7 @@ export class FormerFiles {
   of(path: string): FormerContent | undefined {
     const known = this.#read(path);
     if (known === undefined) return undefined;
-    return { text: known.former ?? undefined, wrote: known.wrote, added: known.added ?? [] };
+    return { text: known.former ?? undefined, wrote: known.wrote };
   }
 
   forget(path: string): void {
@@ -110,8 +102,7 @@ export class FormerFiles {
       isRecord(value) &&
       value['path'] === path &&
       typeof value['wrote'] === 'string' &&
-      (value['former'] === null || typeof value['former'] === 'string') &&
-      (value['added'] === undefined || Array.isArray(value['added']));
+      (value['former'] === null || typeof value['former'] === 'string');
     // The cast is safe: each field has just been checked.
     return isOurs ? (value as unknown as Former) : undefined;
   }

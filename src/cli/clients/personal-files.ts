@@ -62,16 +62,19 @@ export function linesToExclude(
   });
 }
 
-/** Adds lines to git's exclude file. */
+/** The comment above each line that `init` adds to git's exclude file. `remove` finds the lines by it. */
+const MARK = '# added by lookfirst init';
+
+/** Adds lines at the beginning of git's exclude file, so that the rest stays byte for byte. */
 export function withLines(text: string, lines: readonly string[]): string {
-  const begun = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-  return `${begun}${lines.map((line) => `${line}\n`).join('')}`;
+  return `${lines.map(marked).join('')}${text}`;
 }
 
-/** Removes lines from git's exclude file. */
+/** Removes lines that `init` added to git's exclude file. */
 export function withoutLines(text: string, lines: readonly string[]): string {
-  return text
-    .split('\n')
-    .filter((line) => !lines.includes(line))
-    .join('\n');
+  return lines.reduce((left, line) => left.replace(marked(line), ''), text);
+}
+
+function marked(line: string): string {
+  return `${MARK}\n${line}\n`;
 }

@@ -18,15 +18,8 @@ import { piecesOf, withoutPieces } from './pieces.ts';
 import type { ConfigureReport, ConfigureRequest } from './request.ts';
 import { withoutServers } from './servers.ts';
 
-/** The record that a planned file gets. `gone`: nothing of ours is left in it, so it needs none. */
-type PlannedRecord =
-  | 'gone'
-  | {
-      /** The text without anything of ours. */
-      readonly former: string | undefined;
-      /** The lines that `init` added, for a file of lines. */
-      readonly added: readonly string[];
-    };
+/** The text of a file before `init` changed it. `gone`: none of our entries is left in the file, so no record is needed. */
+type PlannedRecord = 'gone' | { readonly former: string | undefined };
 
 interface PlannedFile {
   readonly file: ConfigFile;
@@ -128,7 +121,7 @@ export class Plan {
     const edit = isCurrent ? undefined : withoutUs(this.#request, text, { syntax, known, theirs: text });
     const former = edit === undefined ? known?.text : edit.ok ? edit.text : text;
     // After removing one proxy, the rest of what `init` wrote still needs its record.
-    return action === 'remove' && after === former ? 'gone' : { former, added: [] };
+    return action === 'remove' && after === former ? 'gone' : { former };
   }
 
   /** The files that other people get and that would contain a path of this machine, as failures. */
@@ -148,50 +141,25 @@ export class Plan {
   exclude(): readonly ConfigureReport[] {
     const { action, sharing, places } = this.#request;
     if (sharing?.git === undefined) return [];
-    const path = sharing.git.excludeFile;
+    const { excludeFile: path } = sharing.git;
     const file = readConfig(path);
     if ('reason' in file) return [{ ok: false, file: path, reason: file.reason }];
-    const report =
-      action === 'init'
-        ? this.#addLines(file, path, linesToExclude(sharing, places, this.#planned()))
-        : this.#dropLines(file, sharing.git);
-    return report.ok && report.did === 'nothing' ? [] : [report];
-  }
-
-  #addLines(file: ConfigFile, path: string, lines: readonly string[]): ConfigureReport {
-    const known = this.#request.former.of(file.path);
-    const { text = '' } = file;
-    if (lines.length === 0) return this.#put({ file, path, text: file.text, record: 'gone' });
-    const isCurrent = known?.wrote === contentHash(text);
-    const former = isCurrent ? known?.text : file.text && withoutLines(text, known?.added ?? []);
-    const record = { former, added: [...new Set([...(known?.added ?? []), ...lines])] };
-    const report = this.#put({ file, path, text: withLines(text, lines), record });
+    const { text: before = '' } = file;
+    const lines =
+      action === 'init' ? linesToExclude(sharing, places, this.#planned()) : this.#unneeded(sharing.git);
+    const after = action === 'init' ? withLines(before, lines) : withoutLines(before, lines);
+    if (after === before) return [];
+    const report = this.#put({ file, path, text: after === '' ? undefined : after, record: 'gone' });
     const names = lines.map((line) => line.slice(1)).join(' and ');
-    return report.ok ? { ...report, note: `git now ignores ${names} in this repository` } : report;
+    const isNoted = report.ok && action === 'init';
+    return [isNoted ? { ...report, note: `git now ignores ${names} in this repository` } : report];
   }
 
-  #dropLines(file: ConfigFile, { patterns, excludeFile: path }: ProjectGit): ConfigureReport {
-    const { text } = file;
-    const known = this.#request.former.of(file.path);
-    const recorded = known?.added ?? [];
-    const planned = new Map(this.#planned().map(({ path: name, after }) => [name, after]));
-    const lines = [...patterns]
-      .filter(([name]) => !hasOurName(planned.has(name) ? planned.get(name) : textAt(name)))
-      .map(([, pattern]) => pattern)
-      .filter((pattern) => recorded.includes(pattern));
-    if (text === undefined || lines.length === 0)
-      return { ok: true, file: path, did: 'nothing', diff: '', next: '' };
-    const added = recorded.filter((line) => !lines.includes(line));
-    const isCurrent = known?.wrote === contentHash(text);
-    if (added.length === 0)
-      return this.#put({
-        file,
-        path,
-        text: isCurrent ? known.text : withoutLines(text, lines),
-        record: 'gone',
-      });
-    const former = isCurrent ? known.text : withoutLines(text, recorded);
-    return this.#put({ file, path, text: withoutLines(text, lines), record: { former, added } });
+  /** The lines of git's exclude file that are not needed: their files have none of our entries left. */
+  #unneeded({ patterns }: ProjectGit): readonly string[] {
+    const planned = new Map(this.#planned().map(({ path, after }) => [path, after]));
+    const isOurs = (path: string) => hasOurName(planned.has(path) ? planned.get(path) : textAt(path));
+    return [...patterns].flatMap(([path, pattern]) => (isOurs(path) ? [] : [pattern]));
   }
 
   #planned(): readonly PlannedConfig[] {
@@ -212,7 +180,7 @@ export class Plan {
       for (const { file, text, record } of changed) {
         if (text !== undefined && record !== 'gone') {
           takeBack.push(former.restorer(file.path));
-          former.keep(file.path, record.former, { next: text, added: record.added });
+          former.keep(file.path, record.former, text);
         }
         if (!writeConfig(file, text))
           return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];

@@ -1,5 +1,6 @@
 import { text, toggle, UsageError } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
+import { invalidArgument } from '../../model/verdict.ts';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import type { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
@@ -117,10 +118,8 @@ async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promi
     return EXIT.refused;
   }
   const reason = `${path} would let sessions change ${what} without having read it`;
-  const refusal = { code: 'INVALID_ARGUMENT', action: 'status', path: '', next: 'fix_argument' } as const;
   const hint = 'Name a smaller folder, or add --yes.';
-  await tellRefusal(cli, { ...refusal, detail: { reason } }, { json: flags.json, hint });
-  return EXIT.refused;
+  return tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json, hint });
 }
 
 function list(cli: Cli, rows: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {

@@ -36,10 +36,7 @@ function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<E
     const { secrets } = policyOf(cli, flags);
     for (const path of files) {
       const outcome = await blame(records, { cwd: cli.cwd, path, secrets });
-      if (!outcome.ok) {
-        await tellRefusal(cli, outcome.refusal, { json: flags.json });
-        return EXIT.refused;
-      }
+      if (!outcome.ok) return tellRefusal(cli, outcome.refusal, { json: flags.json });
       blamed.push(outcome);
     }
     const { cwd, nowMs } = cli;

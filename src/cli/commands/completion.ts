@@ -1,6 +1,6 @@
 import { choice, flagName, required } from '../../config/flags.ts';
 import { type CliCommand, type CommandEntry, defineCommand, EXIT } from '../cli.ts';
-import { OUTPUT_FLAGS } from '../flags.ts';
+import { acceptedFlags } from '../flags.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'pwsh'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -41,10 +41,9 @@ Examples:
 async function completed(commands: readonly CommandEntry[]): Promise<Completed[]> {
   const found: Completed[] = [];
   for (const { name, summary, load } of commands) {
-    const { args = {}, flags } = await load();
-    const shown = Object.entries({ ...OUTPUT_FLAGS, ...flags }).filter(
-      ([, { isHidden }]) => isHidden !== true,
-    );
+    const command = await load();
+    const { args = {} } = command;
+    const shown = Object.entries(acceptedFlags(command)).filter(([, { isHidden }]) => isHidden !== true);
     found.push({
       name,
       summary,

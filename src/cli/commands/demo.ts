@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { Fault } from '../../model/fault.ts';
+import { Records } from '../../records/records.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import type { Given } from '../flags.ts';
@@ -23,6 +25,7 @@ Example:
 async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
   const stage = new Stage();
   try {
+    await openStore(stage);
     if (flags.json !== true) await cli.terminal.print(`${INTRODUCTION}\n${stage.workspace}\n`);
     const held = await playScenes(cli, stage, (shown) => show(cli, flags, shown));
     if (flags.json !== true) await cli.terminal.print(closing(held));
@@ -30,6 +33,12 @@ async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
   } finally {
     stage.close();
   }
+}
+
+/** Fails if no store can be opened here. A server would report that only with each call. */
+async function openStore({ state }: Stage): Promise<void> {
+  const records = await Records.openOrCreate({ home: state, store: `sqlite:${join(state, 'lookfirst.db')}` });
+  await records.close();
 }
 
 /** A scene that was played, and whether its promise held. */
@@ -48,7 +57,7 @@ export async function playScenes(
 ): Promise<number> {
   const servers: ServerProcess[] = [];
   try {
-    const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_SESSION: '', LOOKFIRST_STORE: '' };
+    const env = { ...process.env, ...stage.env };
     for (const session of ['agent-1', 'agent-2'])
       servers.push(
         await ServerProcess.start([...cli.self, 'serve', stage.workspace, '--session', session], env),

@@ -1,15 +1,16 @@
 import { text } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
-import type { PathDiff } from '../../records/net-effects.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
+import { type PathDiff, pathDiff, pathDiffText } from '../../records/path-diffs.ts';
 import type { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope } from '../../records/scope.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../../report/git-files.ts';
 import { paintDiff } from '../../report/human.ts';
 import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, maxLines, STATE_FLAGS } from '../flags.ts';
-import { LISTS_CHANGES, namedChange, tellMissing } from '../refusal-text.ts';
+import { LISTS_CHANGES, namedChange, namedSession, tellMissing } from '../refusal-text.ts';
 import { withRecords } from '../with-records.ts';
 
 const FLAGS = { ...STATE_FLAGS, ...FILTER_FLAGS, maxLines: maxLines(1000) } as const;
@@ -41,8 +42,10 @@ async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Pro
     if (effects.length === 0 && change !== undefined && flags.path !== undefined)
       return tellMissing(cli, `the change ${change} did not touch ${flags.path}`, { json: flags.json });
     const options = { maxLines: flags.maxLines, secrets: policyOf(cli, flags).secrets };
-    for (const effect of flags.json === true ? effects : withoutImplied(effects))
-      await print(cli, { effect, diff: await records.diff(effect, options), flags });
+    const { shown, gits } = listed(effects, flags);
+    for (const effect of shown)
+      await print(cli, { effect, diff: await pathDiff(records.images, effect, options), flags });
+    if (gits.length > 0) cli.terminal.tell(`and ${GITS_OWN_FILES}, which --path .git shows`);
     return EXIT.done;
   });
 }
@@ -57,10 +60,21 @@ async function chosen(
     return entry === undefined ? [] : [entry];
   }
   const many = flags.session !== undefined || flags.since !== undefined || flags.until !== undefined;
-  const request = { ...entryRequest(cli, flags), kinds: ['change'], limit: many ? 0 : 1 } as const;
+  const session = await namedSession(records, flags.session);
+  const request = { ...entryRequest(cli, flags), session, kinds: ['change'], limit: many ? 0 : 1 } as const;
   const entries: Entry[] = [];
   for await (const entry of records.entries(new EntryChoice(request))) entries.push(entry);
   return entries;
+}
+
+/** The effects to print, and the number of git's own files that are left out because nobody asked for them. */
+function listed(
+  effects: readonly NetEffect[],
+  { json, path }: DiffFlags,
+): { readonly shown: readonly NetEffect[]; readonly gits: readonly NetEffect[] } {
+  if (json === true) return { shown: effects, gits: [] };
+  const shown = withoutImplied(effects);
+  return path === undefined ? apartFromGit(shown, ({ relative }) => relative) : { shown, gits: [] };
 }
 
 /** Returns a test for files under `--path`. A selected change may also have touched other files. */
@@ -82,9 +96,18 @@ async function print(
   cli: Cli,
   { effect, diff, flags }: { readonly effect: NetEffect; readonly diff: PathDiff; readonly flags: DiffFlags },
 ): Promise<void> {
-  const { text, truncated } = diff;
+  const text = pathDiffText(effect, diff);
   const { root, relative: path, before, after, changes } = effect;
   if (flags.json !== true)
     await cli.terminal.print(paintDiff(cli.terminal.shown(text), cli.terminal.colours));
-  else await cli.terminal.printJson({ path, root, changes, before, after, diff: text, truncated });
+  else
+    await cli.terminal.printJson({
+      path,
+      root,
+      changes,
+      before,
+      after,
+      diff: text,
+      truncated: diff.truncated,
+    });
 }

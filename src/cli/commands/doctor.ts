@@ -117,8 +117,10 @@ async function* checkCommands(cli: Cli, flags: StateFlags, stage: Stage): AsyncG
  */
 async function* checkRefusedWrite(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const name = 'refused write';
-  const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
-  const problem = await blindWriteProblem([...cli.self, 'serve', stage.workspace], { env, stage });
+  const problem = await blindWriteProblem([...cli.self, 'serve', stage.workspace], {
+    env: { ...process.env, ...stage.env },
+    stage,
+  });
   yield problem === undefined
     ? ok(name, 'a blind write was refused with NOT_READ, and the file is unchanged')
     : fail(name, problem);

@@ -129,13 +129,14 @@ function reportText({ dryRun, removed, before, after, late, entriesKept }: Clean
 }
 
 /**
- * The line about expired data of commands that `gc` removes: the kept writes of refused commands
- * (`layers`) and stored long outputs. Empty if there is none.
+ * The line about data of commands that `gc` removes: the expired writes of refused commands and
+ * those of commands whose process was killed (`layers`), and expired long outputs. Empty if there
+ * is none.
  */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];
   return [
-    `older than 7 days: kept writes of ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`,
+    `of commands: kept writes of ${countOf(layers, 'refused or killed command')}, ${countOf(outputs, 'long output')}`,
   ];
 }
 

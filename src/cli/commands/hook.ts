@@ -7,6 +7,7 @@ export const HOOK: CliCommand = defineCommand({
   about:
     'Answers one hook call: reads the event of a client as JSON from stdin and prints the answer that this client obeys.',
   ...HOOK_SHAPE,
+  outputFlags: {},
   notes: `
 stdout carries only the answer for the client. lookfirst init CLIENT --hooks configures these calls.
 

@@ -28,8 +28,9 @@ const COMMON_FLAGS = {
   dryRun: toggle('show what would change and change nothing'),
   scope: choice(
     'SCOPE',
-    "the user's file, or the project's file for everyone (default: the one that is usual for the client, for you only)",
-    ['user', 'project'],
+    "the project's file for you only, the project's file for everyone, or your own file for all projects " +
+      '(default: local if the client usually has its settings in the project, else user)',
+    ['local', 'project', 'user'],
   ),
 } as const;
 
@@ -112,7 +113,7 @@ async function configure(
     client: CLIENTS[name],
     places,
     dir,
-    ...defined({ scope: flags.scope, proxy: flags.proxy }),
+    ...defined({ scope: flags.scope === 'local' ? 'project' : flags.scope, proxy: flags.proxy }),
     dryRun: flags.dryRun === true,
     starter: starterOf(cli, flags),
     former: new FormerFiles(home),
@@ -121,8 +122,7 @@ async function configure(
   };
   if (flags.only === true && HOOK_SETTINGS[name]?.only === undefined) {
     const reason = `${CLIENTS[name].title} has no setting that denies its own edit tools`;
-    const report = { ok: false, reason } as const;
-    await print(cli, { report, request, json: flags.json });
+    await printAll(cli, [{ ok: false, reason }], { request, json: flags.json });
     return EXIT.refused;
   }
   const addsHooks = action === 'init' && flags.hooks === true;
@@ -134,11 +134,30 @@ async function configure(
   const shell = addsHooks ? await shellOf(cli) : 'images';
   const hooks = { gate: addsHooks, only: flags.only === true, shell };
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
-  for (const report of reports) await print(cli, { report, request, json: flags.json });
+  await printAll(cli, reports, { request, json: flags.json });
   if (!reports.every((report) => report.ok)) return EXIT.refused;
   if (flags.json !== true) await printNext(cli, request, reports);
   if (addsHooks && platform === 'win32') cli.terminal.tell(UNTRIED_ON_WINDOWS);
   return EXIT.done;
+}
+
+/** Prints the reports. As text, a file that gets both the server and the hooks has one line. */
+async function printAll(
+  { terminal }: Cli,
+  reports: readonly ConfigureReport[],
+  { request, json }: { readonly request: ConfigureRequest; readonly json: boolean | undefined },
+): Promise<void> {
+  const did = (report: ConfigureReport): boolean => report.ok && report.did !== 'nothing';
+  for (const report of reports) {
+    const same = reports.filter(({ file }) => file === report.file);
+    const isNews = (report.ok && report.note !== undefined) || report === (same.find(did) ?? same[0]);
+    const text = reportText(report, request).trimEnd();
+    // The preview has a diff for each step. The file may come from a project of other people, so
+    // control characters in its lines are made visible.
+    if (json === true) await terminal.printJson({ dryRun: request.dryRun, ...report });
+    else if (!report.ok) terminal.tell(harmless(text));
+    else if (request.dryRun || isNews) await terminal.print(terminal.shown(text));
+  }
 }
 
 /** How the project's files of a client are shared, and what git knows about them. */
@@ -210,25 +229,6 @@ async function listClients(cli: Cli): Promise<ExitCode> {
     ].join('\n'),
   );
   return EXIT.done;
-}
-
-async function print(
-  { terminal }: Cli,
-  {
-    report,
-    request,
-    json,
-  }: {
-    readonly report: ConfigureReport;
-    readonly request: ConfigureRequest;
-    readonly json?: boolean | undefined;
-  },
-): Promise<void> {
-  const text = reportText(report, request).trimEnd();
-  if (json === true) await terminal.printJson({ dryRun: request.dryRun, ...report });
-  // The file may come from a project of other people, so control characters in its lines must be made visible.
-  else if (report.ok) await terminal.print(terminal.shown(text));
-  else terminal.tell(harmless(text));
 }
 
 /**

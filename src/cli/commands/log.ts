@@ -1,16 +1,15 @@
 import { toggle, UsageError } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
-import { detailOf, entryData, nothingHere } from '../../records/entry-words.ts';
-import { netEffects } from '../../records/net-effects.ts';
+import { detailOf, entryData } from '../../records/entry-words.ts';
+import { linesOfChange } from '../../records/path-diffs.ts';
 import type { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryColumns } from '../columns.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
-import { tellMissing } from '../refusal-text.ts';
-import { withRecords } from '../with-records.ts';
+import { namedSession, tellNoSession } from '../refusal-text.ts';
+import { nothingRecorded, withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -52,13 +51,13 @@ function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;
   const work = async (records: Records): Promise<ExitCode> => {
     if (flags.verify === true) return verify(cli, records, flags);
-    const chosen = entryRequest(cli, flags);
+    const session = await namedSession(records, flags.session);
+    const chosen = { ...entryRequest(cli, flags), session };
     const isComplete = flags.json === true || chosen.kinds !== undefined;
     const request = { ...chosen, family: true, continued: isComplete ? undefined : 'hidden' } as const;
-    if (await isUnknown(records, flags.session))
-      return tellMissing(cli, `there is no session ${JSON.stringify(flags.session)}`, flags);
-    const newest = await records.newestSeq();
-    const entries = records.entries(new EntryChoice(request), newest);
+    if (await records.lacksSession(session)) return tellNoSession(cli, flags);
+    const now = await records.cursor();
+    const entries = records.entries(new EntryChoice(request), now);
     const print = flags.json === true ? printJson : printTable;
     // New entries are printed below, so print the existing ones oldest first.
     await print(cli, isFollowing ? oldestFirst(entries) : entries, { records, flags });
@@ -66,15 +65,10 @@ function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     // Follow new entries without the limit: `--limit` counts only the entries that existed at the
     // start.
     const choice = new EntryChoice({ ...request, limit: 0 });
-    for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, { records, flags });
+    for await (const entry of records.follow(choice, now)) await printNew(cli, entry, { records, flags });
     return EXIT.done;
   };
   return withRecords(cli, flags, work, { missing: isFollowing ? 'create' : 'read as empty' });
-}
-
-async function isUnknown({ store }: Records, session: string | undefined): Promise<boolean> {
-  if (session === undefined || (await store.session(session)) !== undefined) return false;
-  return (await store.entries({ session, limit: 1 })).length === 0;
 }
 
 async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<Entry> {
@@ -104,13 +98,16 @@ async function printTable(
   const { terminal } = cli;
   const shown: Entry[] = [];
   for await (const entry of entries) shown.push(entry);
-  if (shown.length === 0)
-    return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingHere(recordsPlaceOf(cli, flags)));
+  if (shown.length === 0) return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingRecorded(cli, flags));
   const clients = await records.clientsOf(shown.map(({ session }) => session));
   const ids = await records.shortIds(shown.slice(0, MAX_SHORTENED).flatMap(({ change }) => change ?? []));
+  const sessions = await records.shortSessions(shown.map(({ session }) => session));
   const lines = new Map<Entry, string>();
-  for (const entry of shown) lines.set(entry, await changedLines(records, entry));
-  await terminal.printTable(entryColumns(cli, { clients, ids, lines }), shown, {
+  for (const entry of shown) {
+    const count = entry.kind === 'change' ? await linesOfChange(records.images, entry) : undefined;
+    if (count !== undefined) lines.set(entry, `+${count.added} -${count.removed}`);
+  }
+  await terminal.printTable(entryColumns(cli, { clients, ids, sessions, lines }), shown, {
     headings: flags.byTurn === true ? turnHeadings(shown) : [],
     details: shown.map(detailOf),
   });
@@ -146,7 +143,8 @@ async function printNew(
 ): Promise<void> {
   if (flags.json === true) return cli.terminal.printJson(entryData(entry));
   const ids = await records.shortIds(entry.change === undefined ? [] : [entry.change]);
-  const cells = entryColumns(cli, { ids, nowMs: Date.now() }).map(({ cell }) => cell(entry));
+  const sessions = await records.shortSessions([entry.session]);
+  const cells = entryColumns(cli, { ids, sessions, nowMs: Date.now() }).map(({ cell }) => cell(entry));
   return cli.terminal.print([...cells, detailOf(entry) ?? ''].map(phrase).join('  ').trimEnd());
 }
 
@@ -165,31 +163,4 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
     );
   }
   return report.ok ? EXIT.done : EXIT.fault;
-}
-
-/**
- * The lines of a change with more files than this are not counted, because a list of entries must
- * not read many files.
- */
-const MAX_FILES = 20;
-
-const MAX_BYTES = 256 << 10;
-
-const MAX_LINES = 20_000;
-
-/** `+3 -1`: the lines that a change added and removed; empty if they cannot be counted. */
-export async function changedLines(records: Records, entry: Entry): Promise<string> {
-  const effects = entry.kind === 'change' && entry.action !== 'move' ? netEffects([entry]) : [];
-  const sides = effects.flatMap(({ before, after }) => [before, after]);
-  const isLarge = sides.some((side) => side.kind === 'file' && side.fingerprint.size > MAX_BYTES);
-  if (effects.length === 0 || effects.length > MAX_FILES || isLarge) return '';
-  let diff = '';
-  for (const effect of effects) {
-    const { text, truncated } = await records.diff(effect, { maxLines: MAX_LINES });
-    if (truncated) return '';
-    // Skips the file names before the first hunk.
-    diff += text.slice(text.indexOf('\n@@'));
-  }
-  const count = (lines: RegExp): number => diff.match(lines)?.length ?? 0;
-  return `+${count(/^\+/gm)} -${count(/^-/gm)}`;
 }

@@ -1,13 +1,12 @@
 import { choice, type Flag, several, text, toggle, UsageError, words } from '../../config/flags.ts';
-import { parsePolicyFile } from '../../config/resolve-policy.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { defined } from '../../model/record.ts';
-import { accessibleFolders, policyTextOf, sessionVariable } from '../../session/configured.ts';
+import { accessibleFolders, policySourcesOf, sessionVariable } from '../../session/configured.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import { givenToken, tokenLine } from '../../wire/http.ts';
 import { type Cli, type CliCommand, defineCommand } from '../cli.ts';
-import { type Given, httpFlag, SERVED_SESSION, STATE_FLAGS } from '../flags.ts';
-import { logTo, namedFolder, servedWorkspace } from '../served-workspace.ts';
+import { COLOR_ONLY, type Given } from '../flags.ts';
+import { logTo, namedFolder, SERVED_FLAGS, servedWorkspace } from '../served-workspace.ts';
 
 const HEADER: Flag<Readonly<Record<string, string>>> = {
   about: 'an HTTP header for that server, as in "Authorization: Bearer …" (repeatable)',
@@ -20,29 +19,18 @@ const HEADER: Flag<Readonly<Record<string, string>>> = {
   hint: () => 'Use a name, a colon and a value.',
 };
 
-const { policy, preset, store, workspace, sharedWorkspace } = STATE_FLAGS;
-
 const FLAGS = {
   root: several('DIR', 'the folder the server works in (repeatable; default: the current one)'),
   url: text('URL', 'a Streamable HTTP server that sees the same files, instead of a command'),
   header: HEADER,
-  http: httpFlag(
-    'offer HTTP on 127.0.0.1 instead of stdio; the token comes from LOOKFIRST_TOKEN, or is printed',
-  ),
-  session: SERVED_SESSION,
   unknownTools: choice(
     'WHAT',
     'tools that may change files and that Lookfirst does not know (default: as in the policy file, else allow)',
     ['allow', 'deny', 'ask'],
   ),
-  receipts: toggle('end every read with a receipt line that names its revision'),
-  readOnly: toggle('refuse every change'),
-  readOnlyRoot: several('DIR', 'a folder that may be read and not changed (repeatable)'),
-  preset,
-  policy,
-  store,
-  workspace,
-  sharedWorkspace,
+  // Configurations of earlier versions may have it, and without it their servers would not start.
+  receipts: { ...toggle('has no effect'), isHidden: true },
+  ...SERVED_FLAGS,
 } as const;
 
 type ProxyFlags = Given<typeof FLAGS>;
@@ -54,6 +42,7 @@ export const PROXY: CliCommand = defineCommand({
   args: { command: { ...words('COMMAND', 'the server to start and its arguments'), mayBeEmpty: true } },
   startsProgram: true,
   flags: FLAGS,
+  outputFlags: COLOR_ONLY,
   notes: `
 stdout carries only the protocol. The proxy exits with the exit code of its server.
 In the policy file, "proxy" may contain "unknownTools" and "servers".
@@ -66,6 +55,7 @@ Examples:
   run: async (cli, { command = [], ...flags }) => {
     const problem = problemOf(command, flags);
     if (problem !== undefined) throw new UsageError(problem);
+    if (flags.receipts === true) logTo(cli)('--receipts has no effect: the proxy adds no receipts');
     return cli.runProxy(await planOf(cli, command, flags));
   },
 });
@@ -85,8 +75,7 @@ function isWebAddress(text: string): boolean {
 }
 
 async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Promise<ProxyPlan> {
-  const policyFile = policyTextOf(cli, flags);
-  const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
+  const settings = policySourcesOf(cli, flags).file?.proxy;
   const { url, session = sessionVariable(cli), http, header: headers = {} } = flags;
   return {
     ...servedWorkspace(cli, await rootsOf(cli, flags), flags),
@@ -94,7 +83,6 @@ async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Pr
     headers,
     ...defined({ url, session, http: http && frontOf(cli, http) }),
     unknownTools: flags.unknownTools ?? settings?.unknownTools ?? 'allow',
-    receipts: flags.receipts ?? false,
     tables: (settings?.servers ?? []).map(completeTable),
     env: cli.env,
   };

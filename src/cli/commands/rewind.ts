@@ -6,11 +6,12 @@ import { Scope } from '../../records/scope.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { TakenBack, UndoJob } from '../../records/undo-jobs.ts';
 import { pathText } from '../../report/bounded.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../../report/git-files.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { printList, SESSION_COLUMN, whenColumn } from '../columns.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
-import { tellRefusal } from '../refusal-text.ts';
+import { namedSession, tellRefusal } from '../refusal-text.ts';
 import { rewoundText, runUndoJob, UNDO_FLAGS, withinReach } from '../undo-job.ts';
 import { withRecords } from '../with-records.ts';
 
@@ -56,9 +57,12 @@ Examples:
 });
 
 async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
-  const { session, limit } = flags;
+  const { limit } = flags;
   const scope = scopeOf(cli, flags);
-  const rows = await withRecords(cli, flags, (records) => turnViews(records, { scope, session, limit }));
+  const rows = await withRecords(cli, flags, async (records) => {
+    const session = await namedSession(records, flags.session);
+    return turnViews(records, { scope, session, limit });
+  });
   return printList(cli, flags, {
     rows,
     columns: [
@@ -78,9 +82,11 @@ async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
 }
 
 function filesText({ files, stands }: TurnView): string {
-  const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : '';
+  const { shown, gits } = apartFromGit(files, (path) => path);
+  const more = shown.length > MAX_NAMED ? ` and ${shown.length - MAX_NAMED} more` : '';
+  const git = gits.length === 0 ? '' : `${shown.length === 0 ? '' : ' and '}${GITS_OWN_FILES}`;
   const gone = files.length > 0 && !stands ? ' (taken back)' : '';
-  return `${files.slice(0, MAX_NAMED).map(pathText).join(', ')}${more}${gone}`;
+  return `${shown.slice(0, MAX_NAMED).map(pathText).join(', ')}${more}${git}${gone}`;
 }
 
 function scopeOf(cli: Cli, { root }: Flags): Scope {
@@ -120,13 +126,14 @@ async function find(
   scope: Scope,
   { name, flags }: { readonly name: string; readonly flags: Flags },
 ): Promise<{ readonly turns: readonly TurnView[]; readonly job: UndoJob | undefined }> {
-  const turns = await turnViews(records, { scope, session: flags.session, name });
+  const session = await namedSession(records, flags.session);
+  const turns = await turnViews(records, { scope, session, name });
   const [turn] = turns;
   const of = flags.all === true ? 'everyone' : 'session';
   return { turns, job: turn && (await rewindJob(records, { turn, scope, of })) };
 }
 
-async function tellAmbiguous(
+function tellAmbiguous(
   cli: Cli,
   turns: readonly TurnView[],
   { name, flags }: { readonly name: string; readonly flags: Flags },
@@ -134,8 +141,7 @@ async function tellAmbiguous(
   const sessions = [...new Set(turns.map(({ session }) => session))].slice(0, MAX_NAMED).join(', ');
   const reason = `several turns are named ${name}, of the sessions ${sessions}`;
   const hint = 'Nothing was changed. Name the turn by its id, and its session with --session.';
-  await tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json, hint });
-  return EXIT.refused;
+  return tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json, hint });
 }
 
 async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags): Promise<ExitCode> {
@@ -146,10 +152,9 @@ async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags):
   return EXIT.done;
 }
 
-async function tellUnknown(cli: Cli, name: string, { json }: Flags): Promise<ExitCode> {
+function tellUnknown(cli: Cli, name: string, { json }: Flags): Promise<ExitCode> {
   const detail = { cause: 'turn', reason: `there is no turn ${name} here` } as const;
   const refusal = { code: 'NOT_FOUND', action: 'undo', path: '', next: 'fix_argument', detail } as const;
   const hint = 'Nothing was changed. lookfirst rewind without a turn lists them.';
-  await tellRefusal(cli, refusal, { json, hint });
-  return EXIT.refused;
+  return tellRefusal(cli, refusal, { json, hint });
 }

@@ -85,8 +85,8 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
       signal: ending.signal,
     });
     if (outcome.ok) return await show(cli, outcome, flags);
-    await tellRefusal(cli, outcome.refusal, { json: flags.json, hint: hintFor(cli, outcome.refusal) });
-    return EXIT.refused;
+    const hint = hintFor(cli, outcome.refusal);
+    return await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
     await sessions.close();

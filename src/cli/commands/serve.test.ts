@@ -46,7 +46,7 @@ describe('a server that a user has started in a terminal', () => {
   });
 });
 
-const DEFAULTS = { dialect: 'lookfirst', color: 'auto', date: 'relative' };
+const DEFAULTS = { dialect: 'lookfirst', color: 'auto' };
 
 describe('the words of serve', () => {
   it.each([
@@ -84,7 +84,7 @@ describe('the words of serve', () => {
       "unknown --preset 'none'. Choose from default, strict, sandbox, file-time, thread-history, staleness.",
     ],
     [['--session='], '--session needs a value'],
-    [['--session', 'a\nb'], "--session 'a\nb' is invalid. Use up to 200 printable characters."],
+    [['--session', 'a\nb'], "--session 'a b' is invalid. Use up to 200 printable characters."],
     [['--read-only=yes'], '--read-only takes no value'],
     [['--http=web'], "--http 'web' is invalid. A port is a number from 0 to 65535."],
     [['--http', '70000'], "--http '70000' is invalid. A port is a number from 0 to 65535."],

@@ -1,34 +1,30 @@
-import { choice, several, toggle, UsageError, withDefault, words } from '../../config/flags.ts';
+import { choice, toggle, UsageError, withDefault, words } from '../../config/flags.ts';
 import { DIALECT_NAMES, type DialectName } from '../../dialect/tool.ts';
 import { accessibleFolders, policyOf, sessionVariable } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { givenToken, shownToken, tokenLine } from '../../wire/http.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ServerPlan, version } from '../cli.ts';
-import { type Given, httpFlag, SERVED_SESSION, STATE_FLAGS } from '../flags.ts';
-import { logTo, namedFolder, servedWorkspace } from '../served-workspace.ts';
-
-const { policy, preset, store, workspace, sharedWorkspace } = STATE_FLAGS;
+import { COLOR_ONLY, type Given } from '../flags.ts';
+import { logTo, namedFolder, SERVED_FLAGS, servedWorkspace } from '../served-workspace.ts';
 
 const ARGS = {
   dir: words('DIR', "folders to serve (default: the client's roots, else the current folder)"),
 } as const;
 
+const { http, ...OTHERS } = SERVED_FLAGS;
+
 // The most frequent flags come first: if a mistyped flag is equally similar to two names, the first
 // one is suggested.
 const FLAGS = {
-  http: httpFlag('serve HTTP and the viewer on 127.0.0.1 instead of stdio, each with its own token'),
+  http: {
+    ...http,
+    about: 'serve HTTP and the viewer on 127.0.0.1 instead of stdio, each with its own token',
+  },
   showConfig: toggle("with --http: print what to paste into each client's configuration"),
   allowUndo: toggle('with --http: allow undo in the viewer even if several machines share the store'),
+  ...OTHERS,
   dialect: withDefault(choice('NAME', 'names and arguments of the tools', DIALECT_NAMES), 'lookfirst'),
-  session: SERVED_SESSION,
-  readOnly: toggle('offer no tool that changes files'),
-  readOnlyRoot: several('DIR', 'a folder that may be read and not changed (repeatable)'),
   allowCommands: toggle('offer the tool that runs commands, in a sandbox'),
-  preset,
-  policy,
-  store,
-  workspace,
-  sharedWorkspace,
 } as const;
 
 type ServeFlags = Given<typeof FLAGS>;
@@ -38,6 +34,7 @@ export const SERVE: CliCommand = defineCommand({
   about: 'Serves the given folders to an MCP client, over stdio or HTTP.',
   args: ARGS,
   flags: FLAGS,
+  outputFlags: COLOR_ONLY,
   notes: `
 stdout carries only the protocol. The token of --http comes from LOOKFIRST_TOKEN, or is printed.
 The word serve may be left out before a folder or an option.

@@ -6,7 +6,7 @@ import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { refuseReadOnly, tellMissing } from '../refusal-text.ts';
+import { refuseReadOnly, tellNoSession } from '../refusal-text.ts';
 import { withRecords } from '../with-records.ts';
 import { listSessions, lookAround } from './status.ts';
 
@@ -70,11 +70,7 @@ async function change(
     action === 'forget'
       ? await forgetSession(records, { id, nowMs })
       : await compactSession(records, { id, nowMs, policy: policyOf(cli, flags) });
-  if (seen === undefined)
-    return tellMissing(cli, `there is no session ${JSON.stringify(id)}`, {
-      json: flags.json,
-      hint: 'lookfirst sessions --all lists them.',
-    });
+  if (seen === undefined) return tellNoSession(cli, { json: flags.json, session: id });
   const done = action === 'forget' ? 'forgot' : 'noted the compaction of';
   if (flags.json === true) await cli.terminal.printJson({ ok: true, session: id, seen });
   else await cli.terminal.print(`${done} session ${id}, which had seen ${countOf(seen, 'file')}`);

@@ -2,22 +2,21 @@ import { text } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
-import { changeOfPath, nothingHere, whatOf } from '../../records/entry-words.ts';
+import { changeOfPath, whatOf } from '../../records/entry-words.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
-import type { PlacedSession } from '../../records/session-views.ts';
 import {
+  type CountedEntries,
   clientOf,
-  type Destructions,
   destructions,
   filesSeenBy,
   fileView,
   freshnessOf,
   newestChange,
+  type PlacedSession,
   type PreventedHarm,
   preventedHarm,
   surroundings,
-  type UnjudgedCalls,
   unjudgedCalls,
 } from '../../records/status-views.ts';
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
@@ -35,9 +34,9 @@ import {
   writerWords,
 } from '../columns.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { tellRefusal } from '../refusal-text.ts';
+import { namedSession, tellRefusal } from '../refusal-text.ts';
 import type { TableColumn } from '../terminal.ts';
-import { withRecords } from '../with-records.ts';
+import { nothingRecorded, withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -94,9 +93,9 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   const { home } = placesOf(cli, flags);
   for (const lost of lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder }))
     cli.terminal.tell(harmless(`warning: ${lostText(lost)}`));
-  const session = flags.session ?? sessionVariable(cli);
   return lookAround(cli, { path, flags }, async (view) => {
     const json = flags.json === true;
+    const session = view.named ?? sessionVariable(cli);
     if (path !== undefined) return fileReport(cli, view, { path, session, json });
     if (session) return sessionReport(cli, view, { session, json });
     await cli.terminal.print(await stateReport(cli, view, { home, json }));
@@ -107,6 +106,8 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
 
 /** The sessions in a scope, and the open workspace in which they work. */
 interface View {
+  /** The session that the user named. */
+  readonly named: string | undefined;
   readonly open: Sessions;
   readonly sessions: readonly PlacedSession[];
   readonly scope: Scope;
@@ -121,11 +122,12 @@ export async function lookAround(
   const { root, all, limit } = flags;
   const scope = new Scope({ cwd: cli.cwd, root, all, family: true });
   const listed = path === undefined ? limit : undefined;
-  const { sessions, roots } = await withRecords(cli, flags, (records) =>
-    surroundings(records, scope, listed),
-  );
+  const { sessions, roots, named } = await withRecords(cli, flags, async (records) => ({
+    ...(await surroundings(records, scope, listed)),
+    named: await namedSession(records, flags.session),
+  }));
   if (sessions.length === 0 && roots.length === 0) {
-    if (flags.json !== true) cli.terminal.tell(nothingHere(placesOf(cli, flags)));
+    if (flags.json !== true) cli.terminal.tell(nothingRecorded(cli, flags));
     return EXIT.done;
   }
   const existing = roots.filter((each) => canonicalPath(cli.cwd, each).kind === 'folder');
@@ -136,7 +138,7 @@ export async function lookAround(
     folders,
   });
   try {
-    return await look({ open, sessions, scope });
+    return await look({ named, open, sessions, scope });
   } finally {
     await open.close();
   }
@@ -169,10 +171,7 @@ async function fileReport(
   }: { readonly path: string; readonly session: string | undefined; readonly json: boolean },
 ): Promise<ExitCode> {
   const outcome = await fileView(open, { cwd: cli.cwd, path, sessions, session });
-  if (!outcome.ok) {
-    await tellRefusal(cli, outcome.refusal, { json });
-    return EXIT.refused;
-  }
+  if (!outcome.ok) return tellRefusal(cli, outcome.refusal, { json });
   const { root, relative, exists, lastChange: last, lastClient, seenBy } = outcome.view;
   const by =
     last === undefined
@@ -241,9 +240,13 @@ function seenWords({ seen, but, ranges, totalLines }: FileStatus): string {
 }
 
 /** Lists the sessions in scope, most recently used first. */
-export async function listSessions(cli: Cli, { open, sessions }: View, flags: LookFlags): Promise<ExitCode> {
-  const { limit, json, session } = flags;
-  const wanted = sessions.filter(({ id }) => id === (session ?? id));
+export async function listSessions(
+  cli: Cli,
+  { named, open, sessions }: View,
+  flags: LookFlags,
+): Promise<ExitCode> {
+  const { limit, json } = flags;
+  const wanted = sessions.filter(({ id }) => id === (named ?? id));
   const shown = limit === 0 ? wanted : wanted.slice(0, limit);
   const counts = await freshnessOf(open, shown);
   const rows = shown.map((each, index) => ({ ...each, seen: 0, outOfDate: 0, ...counts[index] }));
@@ -311,8 +314,8 @@ interface State {
   readonly last: Entry | undefined;
   /** The program that made the last change. */
   readonly client: string | undefined;
-  readonly unjudged: UnjudgedCalls;
-  readonly destroyed: Destructions;
+  readonly unjudged: CountedEntries;
+  readonly destroyed: CountedEntries;
   readonly week: PreventedHarm;
 }
 
@@ -360,7 +363,7 @@ function stateText(cli: Cli, { world }: Sessions, state: State): string {
   ].join('\n');
 }
 
-function destroyedText({ age }: Cli, { count, newest }: Destructions): readonly string[] {
+function destroyedText({ age }: Cli, { count, newest }: CountedEntries): readonly string[] {
   if (newest?.change === undefined) return [];
   const commands = `${countOf(count, 'command')} removed what nothing else holds`;
   return [`destroyed    ${commands}, the last ${age(newest.atMs)}; kept: lookfirst undo ${newest.change}`];
@@ -375,7 +378,7 @@ function weekText({ overwritesStopped, editsMerged, commandsUndoable }: Prevente
   return `this week: ${counts.join(', ')}`;
 }
 
-function unjudgedText({ age }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {
+function unjudgedText({ age }: Cli, { count: calls, newest }: CountedEntries): readonly string[] {
   if (newest === undefined) return [];
   const when = age(newest.atMs);
   return [

@@ -8,7 +8,7 @@ import { sessionVariable } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryRequest, type Given, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
-import { namedChange } from '../refusal-text.ts';
+import { namedChange, namedSession, tellNoSession } from '../refusal-text.ts';
 import { refuseUndo, runUndoJob, UNDO_FLAGS, undoneText, withinReach } from '../undo-job.ts';
 import { withRecords } from '../with-records.ts';
 
@@ -58,7 +58,7 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
   const reach = await reachOf(cli, flags);
   const jobs = await jobsFor(cli, change, { flags, reach });
   if (jobs === 'beyond') return refuseBeyond(cli, 'undo', flags);
-  if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), { json: flags.json });
+  if (jobs.length === 0) return refuseNothing(cli, change, flags);
   // Asks for confirmation only if several changes would be undone.
   const manner = { askFrom: 2, text: (taken: TakenBack) => undoneText(cli, taken) };
   let worst: ExitCode = EXIT.done;
@@ -70,6 +70,14 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
     if (code !== EXIT.done) worst = code;
   }
   return worst;
+}
+
+async function refuseNothing(cli: Cli, change: string | undefined, flags: Flags): Promise<ExitCode> {
+  const isUnknown = await withRecords(cli, flags, async (records) =>
+    records.lacksSession(await namedSession(records, flags.session)),
+  );
+  if (isUnknown) return tellNoSession(cli, flags);
+  return refuseUndo(cli, nothingToUndo(change), { json: flags.json });
 }
 
 /**
@@ -92,8 +100,9 @@ async function jobsFor(
   { flags, reach }: { readonly flags: Flags; readonly reach: Reach },
 ): Promise<UndoJob[] | 'beyond'> {
   const newestOf = reach.session ?? sessionVariable(cli);
-  const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
   return withRecords(cli, flags, async (records) => {
+    const typed = await namedSession(records, flags.session);
+    const session = typed ?? (flags.since === undefined ? undefined : reach.session);
     const named = change === undefined ? undefined : await namedChange(records, change);
     if (change !== undefined && named === undefined) return [];
     if (!reach.includes(named?.session ?? session ?? newestOf ?? '')) return 'beyond';

@@ -24,7 +24,10 @@ const FLAGS = {
   ),
   noOpen: toggle('print the address and open no browser'),
   allowUndo: toggle('allow undo even if several machines share the store'),
-  export: text('TURN|CHANGE', 'print a turn or a change as one HTML file instead, to share it'),
+  export: text(
+    'TURN|CHANGE|NUMBER',
+    'print a turn, a change or a refusal as one HTML file instead, to share it',
+  ),
   markdown: toggle('with --export: print Markdown'),
 } as const;
 
@@ -45,7 +48,8 @@ Examples:
   lookfirst view ~/project          what happened there
   lookfirst view --no-open --port 8123
   lookfirst view --export prompt-12 > turn.html
-  lookfirst view --export c4f9a21 --markdown`,
+  lookfirst view --export c4f9a21 --markdown
+  lookfirst view --export 412       the entry of this number, from log --json or the page's address`,
   run: (cli, { dir, ...flags }) => view(cli, dir, flags),
 });
 
@@ -98,13 +102,16 @@ async function share(
   const [turn, other] = turns;
   if (other !== undefined) {
     const reason = `several turns are named ${name}: name one by its whole id, or its session with --session`;
-    await tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json });
-    return EXIT.refused;
+    return tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json });
   }
-  const view = change ? await entryView(sources, change.seq) : turn && (await turnDetail(sources, turn));
+  const seq = change?.seq ?? (turn === undefined && /^\d{1,15}$/.test(name) ? Number(name) : undefined);
+  const view = seq === undefined ? turn && (await turnDetail(sources, turn)) : await entryView(sources, seq);
   const document = view && exported(view, flags.markdown === true ? 'markdown' : 'html');
   if (document === undefined)
-    return tellMissing(cli, `there is no turn or change ${name} here`, { json: flags.json });
+    return tellMissing(cli, `there is no turn, change or refusal ${name} here`, {
+      json: flags.json,
+      hint: 'lookfirst rewind lists the turns, lookfirst log the changes and refusals.',
+    });
   await cli.terminal.print(document.trimEnd());
   return EXIT.done;
 }

@@ -132,17 +132,12 @@ async function checkCommand(
     words,
   }: Configured & { readonly have: ConfigTable; readonly words: readonly string[] },
 ): Promise<DoctorCheck> {
-  const env = { ...serverEnvironment(client, have, places), ...ownState(stage) };
+  const env = { ...serverEnvironment(client, have, places), ...stage.env };
   const command = servedOn(words, stage.workspace);
   const problem = await blindWriteProblem(command, { env, stage });
   return problem === undefined
     ? ok(client.name, `Lookfirst is in ${file}, and its command refused a blind write`)
     : fail(client.name, `the command in ${file} (${words.join(' ')}): ${problem}`);
-}
-
-/** Variables that make a server use a temporary state folder instead of the user's. */
-function ownState(stage: Stage): ClientPlaces['env'] {
-  return { LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
 }
 
 /**
@@ -160,7 +155,7 @@ async function checkProxied(
   }: Configured & { readonly have: ConfigTable; readonly server: ProxiedServer },
 ): Promise<DoctorCheck> {
   const subject = `the proxy before "${server.name}" in ${file}`;
-  const env = { ...serverEnvironment(client, have, places, server.name), ...ownState(stage) };
+  const env = { ...serverEnvironment(client, have, places, server.name), ...stage.env };
   const words = server.words.map((word) => expanded(word, places.project, env));
   const unknown = words.find((word) => word.includes('${'));
   if (unknown !== undefined)

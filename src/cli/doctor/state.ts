@@ -45,18 +45,19 @@ export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
       ),
     );
   checks.push(...checkRoom(freeBytes));
-  for (const name of setAside)
-    checks.push(
-      warn(
-        HOME,
-        `a damaged database was set aside as ${name}: its journal is lost; delete it when you no longer need it`,
-      ),
-    );
+  for (const name of setAside) checks.push(warn(HOME, setAsideText(name)));
   if (isInScope(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
       warn(HOME, 'it is inside this folder, where a shell can reach it: set LOOKFIRST_HOME to another place'),
     );
   return checks;
+}
+
+function setAsideText(name: string): string {
+  const what = name.includes('.older-')
+    ? `the database of an older Lookfirst was set aside as ${name}: its changes can no longer be undone`
+    : `a damaged database was set aside as ${name}: its journal is lost`;
+  return `${what}; delete it when you no longer need it`;
 }
 
 /** Checks whether the records of a change still fit on the disk. */
@@ -169,7 +170,7 @@ const GUARANTEES: Readonly<Record<FolderHealth['guarantee'], DoctorCheck>> = {
 
 const CLOCKS: Readonly<Record<FolderHealth['clock'], DoctorCheck>> = {
   own: ok('clock', 'file times come from this machine; unchanged files need no hashing'),
-  foreign: warn(
+  elsewhere: warn(
     'clock',
     'file times come from elsewhere (network or user file system): every check hashes the file',
   ),

@@ -29,7 +29,7 @@ describe('inferRules', () => {
     ['edit_file', { path: 'a', edits: 'swap x for y' }, [{ does: 'touch', path: 'path' }]],
     ['edit_file', { path: 'a', edits: { from: 'x' } }, [{ does: 'touch', path: 'path' }]],
     ['save', { path: 'a', content: { blocks: ['x'] } }, [{ does: 'touch', path: 'path' }]],
-    ['search_files', { path: 'a', text: ['x'] }, [{ does: 'read', path: 'path', shown: { as: 'verbatim' } }]],
+    ['search_files', { path: 'a', text: ['x'] }, [{ does: 'read', path: 'path', shown: { as: 'found' } }]],
     ['remove_file', { path: 'a' }, [{ does: 'delete', path: 'path', recursive: 'recursive' }]],
     ['format', { filename: 'a' }, [{ does: 'look', path: 'filename' }]],
     [
@@ -42,16 +42,16 @@ describe('inferRules', () => {
     ],
     ['fetch', { path: 'https://example.org' }, []],
     ['send', { from: 'a@b', to: 'c@d', body: 'x' }, []],
-    ['show', { uri: 'file:///a' }, [{ does: 'read', path: 'uri', shown: { as: 'verbatim' } }]],
+    ['show', { uri: 'file:///a' }, [{ does: 'read', path: 'uri', shown: { as: 'found' } }]],
     ['save', { text: 'file:///a' }, []],
     ['premodel', { path: 'a' }, [{ does: 'look', path: 'path' }]],
   ])('%s %j', (name, args, rules) => {
     expect(inferRules({ name }, args).rules).toEqual(rules);
   });
 
-  it('treats a plain read of one file as showing the file verbatim', () => {
+  it('finds the file in the answer of a plain read', () => {
     const { rules, mayChange } = inferRules({ name: 'view_file', readOnly: true }, { path: 'a' });
-    expect(rules).toEqual([{ does: 'read', path: 'path', shown: { as: 'verbatim' } }]);
+    expect(rules).toEqual([{ does: 'read', path: 'path', shown: { as: 'found' } }]);
     expect(mayChange).toBe(false);
   });
 

@@ -1,6 +1,5 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { fromJsonText, itemsOf, plainName } from './rule-scope.ts';
-import { SECTIONS } from './servers/known-servers.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
 
@@ -126,21 +125,13 @@ function editOf(args: JsonRecord): EditArguments | undefined {
 }
 
 function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
-  const counts = does === 'read';
-  const single = Object.keys(args).filter((key) => namesPath(key, args[key]));
-  const many = Object.keys(args).filter((key) => PATHS.has(plainName(key)));
-  const [only] = single;
-  if (counts && only !== undefined && single.length === 1 && many.length === 0)
-    return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
-  const [list] = many;
-  // Assume the format in which the official filesystem server answers: it is the most common one
-  // for several files.
-  if (counts && list !== undefined && many.length === 1 && single.length === 0)
-    return [{ does: 'read', each: list, path: '.', shown: SECTIONS }];
-  return [
-    ...single.map((path): Rule => ({ does: 'look', path })),
-    ...many.map((each): Rule => ({ does: 'look', each, path: '.' })),
-  ];
+  const shown = { as: 'found' } as const;
+  const rule = (place: { readonly path: string; readonly each?: string }): Rule =>
+    does === 'read' ? { does, ...place, shown } : { does, ...place };
+  return Object.keys(args).flatMap((key) => {
+    if (namesPath(key, args[key])) return [rule({ path: key })];
+    return PATHS.has(plainName(key)) ? [rule({ each: key, path: '.' })] : [];
+  });
 }
 
 /**

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { ALL_SERVERS } from '../../../test/support/server-tables.ts';
 import { HOSTS, interpretFor } from './hosts/hosts.ts';
 import { interpret, touchesOf } from './interpret.ts';
-import { shownLines } from './shown/shown.ts';
 import type { Rule } from './table.ts';
 
 /** A short description of what a call to a tool of a known server does. */
@@ -171,7 +170,7 @@ describe('the other servers', () => {
       { operations: [{ operation: 'delete', source: 'a' }] },
       [['look', 'a'], { kind: 'delete', path: 'a', recursive: false }],
     ],
-    ['j0hanz-filesystem', 'read', { path: 'a', startLine: 2, endLine: 4 }, [['read', 'a', '2..4']]],
+    ['j0hanz-filesystem', 'read', { path: 'a', startLine: 2, endLine: 4 }, [['read', 'a']]],
     [
       'j0hanz-filesystem',
       'read',
@@ -289,13 +288,7 @@ describe('the other servers', () => {
       'mcp-text-editor',
       'get_text_file_contents',
       { files: [{ file_path: '/a', ranges: [{ start: 1, end: 3 }, { start: 9 }] }] },
-      [['read', '/a', '1..3', '9..']],
-    ],
-    [
-      'mcp-text-editor',
-      'get_text_file_contents',
-      { files: [{ file_path: '/a', ranges: [{ start: -5, end: 2 }, { start: -5 }] }] },
-      [['read', '/a', '-5..2', '-5..-1']],
+      [['read', '/a']],
     ],
     [
       'mcp-text-editor',
@@ -340,20 +333,15 @@ it('arguments of another type match no rule', () => {
   expect(does('filesystem', 'read_multiple_files', { paths: 5 })).toEqual([]);
 });
 
-it('lines that are requested in an unknown form do not count as the whole file', () => {
-  const rules: Rule[] = [
-    {
-      does: 'read',
-      path: 'path',
-      lines: { each: 'ranges', from: 'start', to: 'end' },
-      shown: { as: 'described' },
-    },
-  ];
-  const asked = (ranges: unknown) => touchesOf(rules, { path: 'a', ranges });
-  const shown = (ranges: unknown) => shownLines(asked(ranges), { ok: true, flagged: false, texts: ['x'] });
-  expect(shown('[{"start":2,"end":3}]')).toEqual([{ path: 'a', ranges: [{ from: 2, to: 3 }] }]);
-  expect(shown('2-3')).toEqual([]);
-  expect(shown(undefined)).toEqual([{ path: 'a' }]);
+it('a change of lines that are named in an unknown form may change any line', () => {
+  const lines = { each: 'ranges', from: 'start', to: 'end' };
+  const changed = (ranges: unknown) =>
+    touchesOf([{ does: 'touch', path: 'path', lines }], { path: 'a', ranges });
+  const intent = { kind: 'touch', path: 'a' };
+  expect(changed('[{"start":2,"end":3}]')).toEqual([
+    { does: 'change', intent: { ...intent, lines: [{ from: 2, to: 3 }] } },
+  ]);
+  for (const unclear of ['2-3', undefined]) expect(changed(unclear)).toEqual([{ does: 'change', intent }]);
 });
 
 it('a path under each of several names is judged, because a server may use any of them', () => {

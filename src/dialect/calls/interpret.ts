@@ -1,6 +1,7 @@
 import type { LineRange } from '../../model/coverage.ts';
 import type { Edit } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
+import { quotedWord } from '../../report/bounded.ts';
 import { argumentSets, inferRules, type ToolTraits } from './infer.ts';
 import { patchIntents } from './patch.ts';
 import {
@@ -11,9 +12,9 @@ import {
   itemsOf,
   pathNames,
   respelled,
+  type StringArgument,
   scopesOf,
-  type TextArgument,
-  textArguments,
+  stringArguments,
   textIn,
 } from './rule-scope.ts';
 import type { ArgumentName, EditArguments, LineArguments, Rule } from './table.ts';
@@ -53,11 +54,11 @@ export function interpret(call: HostCall, rules: readonly Rule[] | undefined): I
   return { touches, guessed: false, unexplained };
 }
 
-/** The texts that a call writes into files, by the rules of its tool, or by a guess. */
-export function writtenTexts({ tool, args }: HostCall, rules: readonly Rule[] | undefined): TextArgument[] {
-  if (rules !== undefined) return textArguments(rules, args);
+/** The paths of a call and the texts that it writes, by the rules of its tool, or by a guess. */
+export function stringsOf({ tool, args }: HostCall, rules: readonly Rule[] | undefined): StringArgument[] {
+  if (rules !== undefined) return stringArguments(rules, args);
   return argumentSets(args).flatMap(({ at, args: each }) =>
-    textArguments(inferRules(tool, each).rules, each).map((text) => ({ ...text, at: [...at, ...text.at] })),
+    stringArguments(inferRules(tool, each).rules, each).map((one) => ({ ...one, at: [...at, ...one.at] })),
   );
 }
 
@@ -197,7 +198,7 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
  * words.
  */
 function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : quotedWord(word);
 }
 
 /**

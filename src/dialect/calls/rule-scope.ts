@@ -190,27 +190,37 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-interface PathArgument {
-  /** Property names and array indexes that lead to the path, outermost first; see `ListItem`. */
+/** A string in a call: a path, or a text that the call writes into a file. */
+export type StringArgument = {
+  /** Property names and array indexes that lead to the string, outermost first; see `ListItem`. */
   readonly at: readonly (string | number)[];
-  readonly path: string;
-}
+  readonly value: string;
+} & (
+  | { readonly is: 'path' }
+  | {
+      readonly is: 'text';
+      /** The file, as the call names it. */
+      readonly path: string;
+      /** `whole`: the text becomes the whole file. `part`: the text becomes a part of the file. */
+      readonly extent: 'whole' | 'part';
+    }
+);
 
 /**
- * Every path in a call, and its position among the arguments. Skips two kinds of values in `look`
- * rules: an empty path, and a value that may be a name known only to the server. The server gets
- * both unchanged.
+ * The paths of a call and the texts that it writes, with their positions among the arguments. Skips
+ * two kinds of values in `look` rules: an empty path, and a value that may be a name known only to
+ * the server. The server gets both unchanged. Also skips edits sent as JSON text.
  */
-export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
-  const found: PathArgument[] = [];
+export function stringArguments(rules: readonly Rule[], args: Arguments): StringArgument[] {
+  const found: StringArgument[] = [];
   for (const rule of rules)
-    for (const scope of scopesOf(rule, args))
+    for (const scope of scopesOf(rule, args)) {
       for (const names of pathNames(rule)) {
-        const name = givenName(scope.values, names);
-        const path = name === undefined ? undefined : lookUp(scope.values, name);
-        if (name !== undefined && typeof path === 'string' && namesAPlace(rule, path))
-          found.push({ at: targetOf(scope, name), path });
+        const path = stringAt(scope.values, names, (name) => targetOf(scope, name));
+        if (path !== undefined && namesAPlace(rule, path.value)) found.push({ ...path, is: 'path' });
       }
+      found.push(...textsOf(rule, scope));
+    }
   return found;
 }
 
@@ -234,50 +244,31 @@ function namesAPlace(rule: Rule, path: string): boolean {
   return rule.does !== 'look' || (rule.orName !== true && path !== '');
 }
 
-/** A text that a call writes into a file. */
-export interface TextArgument {
-  /** Property names and array indexes that lead to the text, outermost first. */
-  readonly at: readonly (string | number)[];
-  /** The file, as the call names it. */
-  readonly path: string;
-  readonly text: string;
-  /** `whole`: the text becomes the whole file. `part`: the text becomes a part of the file. */
-  readonly extent: 'whole' | 'part';
-}
-
-/** The new texts of a call, and their positions among its arguments. Edits sent as JSON text are skipped. */
-export function textArguments(rules: readonly Rule[], args: Arguments): TextArgument[] {
-  return rules.flatMap((rule) => scopesOf(rule, args).flatMap((scope) => textsOf(rule, scope)));
-}
-
-function textsOf(rule: Rule, scope: RuleScope): TextArgument[] {
+function textsOf(rule: Rule, scope: RuleScope): StringArgument[] {
   if (rule.does !== 'write' && rule.does !== 'insert' && rule.does !== 'edit') return [];
   const path = textIn(scope.values, rule.path);
   if (path === undefined) return [];
-  if (rule.does !== 'edit') {
-    const extent = rule.does === 'write' ? 'whole' : 'part';
-    return textAt(scope.values, rule.content, (name) => targetOf(scope, name)).map((text) => ({
-      ...text,
-      path,
-      extent,
-    }));
-  }
+  const extent = rule.does === 'write' ? 'whole' : 'part';
+  const textAt = (...[values, names, at]: Parameters<typeof stringAt>): StringArgument[] => {
+    const text = stringAt(values, names, at);
+    return text === undefined ? [] : [{ ...text, is: 'text', path, extent }];
+  };
+  if (rule.does !== 'edit') return textAt(scope.values, rule.content, (name) => targetOf(scope, name));
   const { each, new: replacement } = rule.edit;
-  const items = each === undefined ? [scope.values] : scope.values[each];
-  return (Array.isArray(items) ? items : []).flatMap((item: unknown, index) => {
-    const at = (name: string): readonly (string | number)[] =>
-      each === undefined ? targetOf(scope, name) : [...targetOf(scope, each), index, name];
-    const found = isRecord(item) ? textAt(item, replacement, at) : [];
-    return found.map((text) => ({ ...text, path, extent: 'part' as const }));
-  });
+  if (each === undefined) return textAt(scope.values, replacement, (name) => targetOf(scope, name));
+  const items = scope.values[each];
+  return (Array.isArray(items) ? items : []).flatMap((item: unknown, index) =>
+    isRecord(item) ? textAt(item, replacement, (name) => [...targetOf(scope, each), index, name]) : [],
+  );
 }
 
-function textAt(
+/** The string under one of an argument's names, and its position. Undefined if there is none. */
+function stringAt(
   values: Arguments,
-  names: Parameters<typeof givenName>[1],
+  names: ArgumentName,
   at: (name: string) => readonly (string | number)[],
-): Pick<TextArgument, 'at' | 'text'>[] {
+): Pick<StringArgument, 'at' | 'value'> | undefined {
   const name = givenName(values, names);
-  const text = name === undefined ? undefined : values[name];
-  return name === undefined || typeof text !== 'string' ? [] : [{ at: at(name), text }];
+  const value = name === undefined ? undefined : lookUp(values, name);
+  return name === undefined || typeof value !== 'string' ? undefined : { at: at(name), value };
 }

@@ -202,14 +202,10 @@ export type ShownForm =
   /** One text with a section for each file, in the requested order. */
   | ({ readonly as: 'sections' } & SectionMarks & Decoration)
   /**
-   * One text block for each readable file: a mark with the path, then the text. Some servers put
-   * the mark and the text in two blocks.
+   * Another form, such as JSON. Lines of the file that occur in the text count as shown, if the file
+   * did not change during the call.
    */
-  | ({ readonly as: 'blocks'; readonly open: string } & Decoration)
-  /** The text is JSON. */
-  | ({ readonly as: 'json' } & JsonShape)
-  /** Another form: only the arguments determine which lines were shown. */
-  | { readonly as: 'described' }
+  | { readonly as: 'found' }
   /** The text is a unified diff; the file's lines in it count as shown. */
   | { readonly as: 'diff' }
   /**
@@ -229,8 +225,6 @@ export type ShownForm =
 interface Decoration {
   /** A first line with this beginning, and the empty line after it, are not part of the file. */
   readonly header?: string;
-  /** Last lines with one of these beginnings, and the empty line before them, are not part of the file. */
-  readonly footers?: readonly string[];
 }
 
 interface SectionMarks {
@@ -238,23 +232,6 @@ interface SectionMarks {
   readonly failed: string;
   readonly close: string;
   readonly between: string;
-  /** True if a result with only one file has no opening and closing marks. */
-  readonly aloneVerbatim?: true;
-}
-
-/** Field names in a JSON result; dots select nested fields. */
-interface JsonShape {
-  readonly content: string;
-  /** An array of files, each with its `path` and `content`. */
-  readonly items?: string;
-  readonly path?: string;
-  /** The first shown line, counted from `firstLine` (default 1). */
-  readonly from?: string;
-  readonly firstLine?: 0 | 1;
-  /** If any of these fields is true, the file continues after the result, which may stop inside a line. */
-  readonly more?: string | readonly string[];
-  /** If this field exists and is not 0, the text begins at an unknown place, so no lines count as shown. */
-  readonly zero?: string;
 }
 
 const NUMBER: Shape = { type: 'number' };
@@ -293,27 +270,16 @@ const EDIT = objectOf(
   },
   ['old', 'new'],
 );
-const DECORATION = { header: TEXT, footers: TEXTS };
+const DECORATION = { header: TEXT };
 const SHOWN = variantOf('as', {
   verbatim: objectOf(DECORATION),
-  sections: objectOf(
-    { open: TEXT, failed: TEXT, close: TEXT, between: TEXT, ...DECORATION, aloneVerbatim: TRUE },
-    ['open', 'failed', 'close', 'between'],
-  ),
-  blocks: objectOf({ open: TEXT, ...DECORATION }, ['open']),
-  json: objectOf(
-    {
-      content: TEXT,
-      items: TEXT,
-      path: TEXT,
-      from: TEXT,
-      firstLine: ZERO_OR_ONE,
-      more: { type: 'either', shapes: [TEXT, TEXTS] },
-      zero: TEXT,
-    },
-    ['content'],
-  ),
-  described: objectOf({}),
+  sections: objectOf({ open: TEXT, failed: TEXT, close: TEXT, between: TEXT, ...DECORATION }, [
+    'open',
+    'failed',
+    'close',
+    'between',
+  ]),
+  found: objectOf({}),
   diff: objectOf({}),
 });
 

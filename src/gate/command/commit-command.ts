@@ -5,6 +5,7 @@ import type { CommandWrites } from '../../model/policy.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, passOn, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import { isGitIndex, stagedContent } from '../../process/git-index.ts';
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip } from '../../report/bounded.ts';
@@ -12,13 +13,15 @@ import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
 import { lockKeys } from '../keys.ts';
 import { noteLosses } from '../losses.ts';
-import type { ChangePlan, PlannedDelta } from '../plan.ts';
+import type { ChangePlan } from '../plan.ts';
 import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
 import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
+import { liveBytes } from './lost-update.ts';
 import { showWrites } from './show-writes.ts';
+import { nameOf } from './shown-name.ts';
 import { type RefusedWrites, type Vetted, vetWrites } from './vet-writes.ts';
-import { readWriteSet, type WriteSet } from './write-set.ts';
+import { type LayerDelta, readWriteSet, type WriteSet } from './write-set.ts';
 
 /**
  * Maximum number of tries to commit. If a program changes a file during a try, the next try
@@ -165,7 +168,7 @@ async function commitLocked(
 ): Promise<Outcome<CommittedCommand> | { readonly again: Refusal }> {
   const read = await readWriteSet(world, commit.content);
   if (!read.ok) return read;
-  const { set } = read;
+  const set = { ...read.set, written: await withoutRenewedIndexes(world, read.set.written) };
   if (commit.writes === 'discard') {
     const { files, cut } = await showWrites(world, knowledge, set.written, commit.answer);
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
@@ -175,6 +178,7 @@ async function commitLocked(
   const vetted = await vetWrites(world, knowledge, { written: set.written, writes, meanwhile, beganNs });
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted);
+  if (vetted.written.length === 0 && made.length > 0) return recordMade(world, knowledge, commit);
   const shown = await showWrites(world, knowledge, vetted.written, commit.answer);
   const several = await worldFor(world, vetted.written.length);
   const plan = planOf(vetted, await withOtherNames(world, knowledge, vetted, shown.sightings));
@@ -190,12 +194,32 @@ async function commitLocked(
   const { change } = outcome;
   if (change === undefined) return { ok: true, ...told, notices: [] };
   const effects = [
-    ...vetted.written.map(({ path: { key, relative }, before, after }) => ({ key, relative, before, after })),
+    ...vetted.written.map(({ key, relative, before, after }) => ({ key, relative, before, after })),
     ...made,
   ];
   const root = world.workspace.roots[0] ?? '';
   const notices = await noteLosses(world, knowledge, { effects, change, text: commit.command, root });
   return { ok: true, ...told, change, notices };
+}
+
+/**
+ * The writes without git indexes that stage the same content as in the workspace. Only stat fields
+ * of files differ, which `git status` renews. They are not committed, because a change of them
+ * would stand in the way of undoing an earlier change of the index.
+ */
+async function withoutRenewedIndexes(
+  world: World,
+  written: readonly LayerDelta[],
+): Promise<readonly LayerDelta[]> {
+  const renewed = new Set<LayerDelta>();
+  for (const each of written) if (await isRenewedIndex(world, each)) renewed.add(each);
+  return renewed.size === 0 ? written : written.filter((each) => !renewed.has(each));
+}
+
+async function isRenewedIndex(world: World, { path, after, bytes }: LayerDelta): Promise<boolean> {
+  if (!isGitIndex(nameOf(world, path)) || after.kind !== 'file' || bytes === undefined) return false;
+  const live = await liveBytes(world, path);
+  return live !== undefined && stagedContent(live) === stagedContent(bytes());
 }
 
 function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' | 'droppedBits'> {
@@ -212,7 +236,7 @@ async function withOtherNames(
   { written }: Vetted,
   sightings: ReadonlyMap<string, Sighting>,
 ): Promise<ReadonlyMap<string, Sighting>> {
-  const created = written.flatMap(({ path: { key }, before, after }) =>
+  const created = written.flatMap(({ key, before, after }) =>
     before.kind === 'absent' && after.kind === 'file' ? [{ key, fingerprint: after.fingerprint }] : [],
   );
   const seen = await knowledge.seenElsewhere(created, world.now());
@@ -224,12 +248,7 @@ async function withOtherNames(
  * and writes the state that the command left.
  */
 function planOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): ChangePlan | undefined {
-  const deltas = written
-    .map(({ path, before, after, bytes, sinceUs }): PlannedDelta => {
-      const { key, relative } = path;
-      return { key, relative, path, before, after, bytes, sinceUs, mode: 'asBefore' };
-    })
-    .sort(inOrder);
+  const deltas = written.toSorted(inOrder);
   const path = deltas[0]?.path;
   if (path === undefined) return undefined;
   const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };

@@ -8,9 +8,10 @@ import { decodeText } from '../../text/decode.ts';
 import { losesChange } from '../../text/lost-change.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import { siblingOf } from '../look.ts';
 import type { World } from '../world.ts';
-import type { Written } from './write-set.ts';
+import type { LayerDelta } from './write-set.ts';
 
 /** A file that a command has changed or removed, or is about to change or remove. */
 interface Overwritten {
@@ -124,7 +125,7 @@ const MAX_TEXT_BYTES = 2 << 20;
  * The file's present bytes in the workspace. Undefined if the path is not a file, or if the file is
  * too large to treat as text.
  */
-export async function bytesBefore(world: World, { path, before }: Written): Promise<Buffer | undefined> {
+export async function bytesBefore(world: World, { path, before }: LayerDelta): Promise<Buffer | undefined> {
   if (before.kind !== 'file' || before.fingerprint.size > MAX_TEXT_BYTES) return undefined;
   return liveBytes(world, path);
 }
@@ -133,21 +134,18 @@ export async function bytesBefore(world: World, { path, before }: Written): Prom
  * The file's bytes after the command. Undefined if the path is not a file then, or if the file is
  * too large to treat as text.
  */
-export function bytesAfter({ after, bytes }: Written): Buffer | undefined {
+export function bytesAfter({ after, bytes }: LayerDelta): Buffer | undefined {
   return after.kind !== 'file' || after.fingerprint.size > MAX_TEXT_BYTES ? undefined : bytes?.();
 }
 
 /** The file's present bytes in the workspace, whatever its size. Undefined if the path is not a file. */
 export async function liveBytes(world: World, path: ResolvedPath): Promise<Buffer | undefined> {
-  const outcome = world.workspace.locate(path.absolute, 'run', 'parents');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  try {
-    const snapshot = located.exists ? await readSnapshot(located.place, { clock: undefined }) : undefined;
+  const read = async ({ exists, place }: Located): Promise<Buffer | undefined> => {
+    const snapshot = exists ? await readSnapshot(place, { clock: undefined }) : undefined;
     return snapshot === undefined || 'problem' in snapshot ? undefined : snapshot.bytes;
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  const at = { path: path.absolute, action: 'run', links: 'parents' } as const;
+  return world.workspace.at(at, read, () => undefined);
 }
 
 /**

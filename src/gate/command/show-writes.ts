@@ -5,6 +5,7 @@ import type { CommandFile } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { MAX_QUOTED_CHARS } from '../../report/bounded.ts';
 import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
+import { apartFromGit, isGitsOwn } from '../../report/git-files.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
@@ -13,7 +14,7 @@ import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import { namedWrites } from './named-writes.ts';
 import { shownNameOf } from './shown-name.ts';
-import type { Written } from './write-set.ts';
+import type { LayerDelta } from './write-set.ts';
 
 /** An answer names at most this many paths and counts the rest. */
 const MAX_NAMED = 100;
@@ -35,10 +36,11 @@ interface ShownWrites {
 export async function showWrites(
   world: World,
   knowledge: Knowledge,
-  written: readonly Written[],
+  written: readonly LayerDelta[],
   answer: 'shown' | 'silent',
 ): Promise<ShownWrites> {
-  const named = namedWrites(written);
+  const { shown, gits } = apartFromGit(namedWrites(written), ({ path }) => path.relative);
+  const named = [...shown, ...gits];
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
   const { secrets } = world.policy;
@@ -72,13 +74,13 @@ export async function showWrites(
   return { files, cut: named.length - files.length, sightings };
 }
 
-function fileOf({ path, before, after }: Written): CommandFile {
+function fileOf({ path, before, after }: LayerDelta): CommandFile {
   const thing = after.kind === 'absent' ? before : after;
   const kind = thing.kind === 'absent' ? 'file' : thing.kind;
   return { path: path.relative, did: didTo(before, after), kind };
 }
 
-function didTo(before: Written['before'], after: Written['after']): CommandFile['did'] {
+function didTo(before: LayerDelta['before'], after: LayerDelta['after']): CommandFile['did'] {
   if (before.kind === 'absent') return 'created';
   if (after.kind === 'absent') return 'deleted';
   if (before.kind === 'directory' && after.kind === 'directory') return 'permissions';
@@ -86,12 +88,16 @@ function didTo(before: Written['before'], after: Written['after']): CommandFile[
   return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
 }
 
-/** The contents before and after the command as text, or undefined if one of them is not text. */
+/**
+ * The contents before and after the command as text; undefined if one of them is not text, or if the
+ * file is one of git's own, which an answer does not name.
+ */
 async function textsOf(
   world: World,
-  written: Written,
+  written: LayerDelta,
 ): Promise<{ readonly before: string; readonly after: string } | undefined> {
-  const { before: was, after: is } = written;
+  const { before: was, after: is, path } = written;
+  if (isGitsOwn(path.relative)) return undefined;
   if (![was.kind, is.kind].every((kind) => kind === 'file' || kind === 'absent')) return undefined;
   const before = was.kind === 'absent' ? '' : plainText(await bytesBefore(world, written));
   const after = is.kind === 'absent' ? '' : plainText(bytesAfter(written));
@@ -120,7 +126,7 @@ async function creditOf(
     diff,
     shown,
     text,
-  }: { written: Written; diff: UnifiedDiff; shown: readonly LineRange[] | undefined; text: string },
+  }: { written: LayerDelta; diff: UnifiedDiff; shown: readonly LineRange[] | undefined; text: string },
 ): Promise<Sighting | undefined> {
   const { after, before, path } = written;
   if (after.kind !== 'file') return undefined;

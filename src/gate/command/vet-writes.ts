@@ -12,7 +12,6 @@ import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandWrites } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalOf } from '../../model/verdict.ts';
-import { isGitIndex, stagedContent } from '../../process/git-index.ts';
 import { changedProgram } from '../../text/git-config.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
@@ -20,16 +19,16 @@ import type { Knowledge } from '../../views/knowledge.ts';
 import { approvalsOf } from '../approval.ts';
 import { guardCommit } from '../guarded-files.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, liveBytes, lostDiff, lostUpdate, plainText } from './lost-update.ts';
+import { bytesAfter, bytesBefore, lostDiff, lostUpdate, plainText } from './lost-update.ts';
 import { nameOf, shownNameOf } from './shown-name.ts';
-import type { Written } from './write-set.ts';
+import type { LayerDelta } from './write-set.ts';
 
 /** After this many refusals, the command's remaining writes are not checked. */
 const MAX_REFUSALS = 50;
 
 /** A command's writes that may be committed, merged with concurrent changes by other programs. */
 export interface Vetted {
-  readonly written: readonly Written[];
+  readonly written: readonly LayerDelta[];
   /** Paths of files in which changes of other programs were merged with those of the command. */
   readonly merged: readonly string[];
 }
@@ -49,17 +48,16 @@ export interface RefusedWrites {
 export async function vetWrites(
   world: World,
   knowledge: Knowledge,
-  { written, ...how }: Omit<Judged, 'written'> & { readonly written: readonly Written[] },
+  { written, ...how }: Omit<Judged, 'written'> & { readonly written: readonly LayerDelta[] },
 ): Promise<Vetted & RefusedWrites> {
   const refusals: Refusal[] = [];
-  const vetted: Written[] = [];
+  const vetted: LayerDelta[] = [];
   const merged: string[] = [];
   let unchecked = written.length;
   for (const each of written) {
     if (refusals.length >= MAX_REFUSALS) break;
     unchecked -= 1;
     const outcome = await vetOne(world, knowledge, { written: each, ...how });
-    if (outcome === undefined) continue;
     if ('code' in outcome) refusals.push({ ...outcome, path: shownNameOf(world, each.path) });
     else vetted.push(outcome);
     if (outcome !== each && !('code' in outcome)) merged.push(shownNameOf(world, each.path));
@@ -68,7 +66,7 @@ export async function vetWrites(
 }
 
 interface Judged {
-  readonly written: Written;
+  readonly written: LayerDelta;
   /**
    * Time just before the command started. A file with a later ctime changed while the command ran.
    */
@@ -77,28 +75,20 @@ interface Judged {
   readonly meanwhile: 'merge' | 'overwrite';
 }
 
-/**
- * The write that may be committed, perhaps after a merge, or its refusal. Undefined for a git index
- * that need not be committed (see `isRenewedIndex`).
- */
-async function vetOne(
-  world: World,
-  knowledge: Knowledge,
-  judged: Judged,
-): Promise<Written | Refusal | undefined> {
+/** The write that may be committed, perhaps after a merge, or its refusal. */
+async function vetOne(world: World, knowledge: Knowledge, judged: Judged): Promise<LayerDelta | Refusal> {
   const { written, meanwhile } = judged;
   const forbidden =
     forbiddenWrite(world, written) ??
     (await guardedChange(world, written)) ??
     (await unapproved(world, knowledge, written));
   if (forbidden !== undefined) return forbidden;
-  if (written.concurrent && meanwhile === 'merge')
-    return (await isRenewedIndex(world, written)) ? undefined : concurrentChange(world, knowledge, judged);
+  if (written.concurrent && meanwhile === 'merge') return concurrentChange(world, knowledge, judged);
   return (await unseenWrite(world, knowledge, judged)) ?? written;
 }
 
 function forbidden<C extends 'READ_ONLY' | 'PROTECTED'>(
-  written: Written,
+  written: LayerDelta,
   code: C,
   detail: NonNullable<RefusalOf<C>['detail']> = {},
 ): RefusalOf<C> {
@@ -109,14 +99,14 @@ function forbidden<C extends 'READ_ONLY' | 'PROTECTED'>(
  * The refusal for a write in a read-only session or root, or to a read-only file. Read-only files
  * in `.git` may be written, because git makes and removes such files all the time.
  */
-function forbiddenWrite(world: World, written: Written): Refusal | undefined {
+function forbiddenWrite(world: World, written: LayerDelta): Refusal | undefined {
   if (world.policy.readOnly) return forbidden(written, 'READ_ONLY', { cause: 'session' });
   if (world.workspace.isReadOnly(written.path.key)) return forbidden(written, 'READ_ONLY', { cause: 'root' });
   if (written.readOnly && !isInGit(world, written)) return forbidden(written, 'READ_ONLY');
   return undefined;
 }
 
-function isInGit(world: World, { path }: Written): boolean {
+function isInGit(world: World, { path }: LayerDelta): boolean {
   return /(^|\/)\.git(\/|$)/i.test(nameOf(world, path));
 }
 
@@ -127,7 +117,7 @@ function isInGit(world: World, { path }: Written): boolean {
 async function unapproved(
   world: World,
   knowledge: Knowledge,
-  written: Written,
+  written: LayerDelta,
 ): Promise<Refusal | undefined> {
   const { path, before, after } = written;
   const effect = { key: path.key, relative: path.relative, before, after };
@@ -140,7 +130,7 @@ async function unapproved(
  * The refusal for a change of configuration that decides which programs run. The policy can let
  * commands change some of these files.
  */
-async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
+async function guardedChange(world: World, written: LayerDelta): Promise<Refusal | undefined> {
   const relative = nameOf(world, written.path);
   if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
   const whole = forbidden(written, 'PROTECTED', {
@@ -183,7 +173,7 @@ async function unseenWrite(
  * The refusal if the session has not seen every present line of a file that a command changed. Only
  * the policy `writes: seen-only` requires this.
  */
-async function notSeen(knowledge: Knowledge, written: Written): Promise<Refusal | undefined> {
+async function notSeen(knowledge: Knowledge, written: LayerDelta): Promise<Refusal | undefined> {
   const { before } = written;
   if (before.kind !== 'file' || before.fingerprint.size === 0) return undefined;
   const base = { action: 'commit', path: written.path.relative } as const;
@@ -199,16 +189,6 @@ async function notSeen(knowledge: Knowledge, written: Written): Promise<Refusal 
 }
 
 /**
- * True if the path is a git index, and the command's index stages the same content as the index in
- * the workspace. Then only stat fields of files can differ, which `git status` rewrites.
- */
-async function isRenewedIndex(world: World, { path, after, bytes }: Written): Promise<boolean> {
-  if (!isGitIndex(nameOf(world, path)) || after.kind !== 'file' || bytes === undefined) return false;
-  const live = await liveBytes(world, path);
-  return live !== undefined && stagedContent(live) === stagedContent(bytes());
-}
-
-/**
  * Merges a file that the command and another program have both changed, or refuses with the diff.
  * The merge starts from the text that both started from, if the journal has it. Otherwise it starts
  * from an earlier text that the session or the journal knows.
@@ -217,7 +197,7 @@ async function concurrentChange(
   world: World,
   knowledge: Knowledge,
   judged: Judged,
-): Promise<Written | Refusal> {
+): Promise<LayerDelta | Refusal> {
   const { written } = judged;
   const live = plainText(await bytesBefore(world, written));
   const result = plainText(bytesAfter(written));
@@ -340,7 +320,7 @@ async function keptText(world: World, side: State | undefined): Promise<string |
   return side?.kind === 'file' ? plainText(await world.baselines.recall(side.fingerprint)) : undefined;
 }
 
-function withText(written: Written, text: string): Written {
+function withText(written: LayerDelta, text: string): LayerDelta {
   const bytes = Buffer.from(text, 'utf8');
   if (written.after.kind !== 'file') return written;
   return {
@@ -350,7 +330,7 @@ function withText(written: Written, text: string): Written {
   };
 }
 
-function reasonOf({ before, after }: Written): string {
+function reasonOf({ before, after }: LayerDelta): string {
   if (before.kind === 'absent') return 'another program removed it while the command ran';
   if (after.kind === 'absent')
     return 'another program changed it while the command ran, and the command removed it';

@@ -14,17 +14,15 @@ import {
   NOT_UTF8,
   TARGET_NOT_UTF8,
 } from '../../process/layer-entries.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import { fileAt, fileState, unknownFile } from '../found.ts';
+import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
 import { absoluteIn, type LayerContent } from './layer-content.ts';
 import { shownNameOf } from './shown-name.ts';
 
-/** A command's effect on one path. */
-export interface Written {
-  readonly path: ResolvedPath;
-  /** The state of the path in the workspace, before the command's writes are committed. */
-  readonly before: State;
-  readonly after: State;
+/** What a command did to one path on its layer. `before`: the state of the path in the workspace. */
+export interface LayerDelta extends PlannedDelta {
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
   /** True if the file in the workspace has no write permission. */
@@ -33,12 +31,10 @@ export interface Written {
   readonly concurrent: boolean;
   /** For a new file: possible inode numbers of the workspace file that the command moved here. */
   readonly origin?: readonly bigint[];
-  /** The time since which the file has had its present state: its ctime in microseconds. */
-  readonly sinceUs?: number;
 }
 
 export interface WriteSet {
-  readonly written: readonly Written[];
+  readonly written: readonly LayerDelta[];
   /** FIFOs and sockets that the command left behind. They hold no bytes and are not committed. */
   readonly leftOut: readonly { readonly path: string; readonly kind: FileKind }[];
   /** Paths whose setuid and setgid bits, set by the command, are not committed. */
@@ -82,7 +78,7 @@ type Nameable = Exclude<LayerEntry, { kind: 'unnameable' }>;
 class WriteSetReader {
   readonly #world: World;
   readonly #beganNs: bigint;
-  readonly #written: Written[] = [];
+  readonly #written: LayerDelta[] = [];
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
   /**
@@ -107,10 +103,8 @@ class WriteSetReader {
     if (path === undefined) return refused(notInside(entry.relative));
     const fresh = this.#fresh.get(parentKey(path));
     if (fresh !== undefined) return this.#compare(path, entry, fresh);
-    const outcome = this.#world.workspace.locate(path.absolute, 'run', 'parents');
-    if (!outcome.ok) return refused({ ...outcome.refusal, action: 'commit', path: path.relative });
-    const { located } = outcome;
-    try {
+    const at = { path: path.absolute, action: 'run', links: 'parents' } as const;
+    const add = async (located: Located): Promise<Refused | undefined> => {
       // Refuse if a parent folder became a link while the command ran.
       if (located.place.path.key !== path.key) return refused(changedMeanwhile(path));
       if (located.exists && isSameSpecial(entry, kindOf(located.stats))) return undefined;
@@ -119,13 +113,14 @@ class WriteSetReader {
       const there = { ...found, list: this.#listAt(located.place, entry, found) };
       const folder = there.side.kind === 'directory' ? located.place : undefined;
       return (folder && (await this.#removals(folder, entry))) ?? (await this.#compare(path, entry, there));
-    } finally {
-      located.place.dir.close();
-    }
+    };
+    return this.#world.workspace.at(at, add, ({ refusal }) =>
+      refused({ ...refusal, action: 'commit', path: path.relative }),
+    );
   }
 
   set(): WriteSet {
-    const isMoved = ({ origin = [] }: Written): boolean => origin.some((each) => this.#inodes.has(each));
+    const isMoved = ({ origin = [] }: LayerDelta): boolean => origin.some((each) => this.#inodes.has(each));
     const written = this.#written.map((each) => (isMoved(each) ? { ...each, concurrent: false } : each));
     return { written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
   }
@@ -147,9 +142,7 @@ class WriteSetReader {
     if (sameState(there.side, after.side)) return undefined;
     if (hasSpecialBits(entry)) this.#droppedBits.push(shownNameOf(this.#world, path));
     this.#written.push({
-      path,
-      before: there.side,
-      after: after.side,
+      ...deltaAt(path, there.side, after.side),
       readOnly: there.readOnly,
       concurrent:
         !isFolder && there.ctimeNs > this.#beganNs && (there.side.kind !== 'absent' || isCopy(entry)),
@@ -226,7 +219,7 @@ class WriteSetReader {
     const { side: before, readOnly } = there;
     const concurrent = before.kind !== 'directory' && there.ctimeNs > this.#beganNs;
     if (before.kind !== 'absent')
-      this.#written.push({ path: place.path, before, after: ABSENT, readOnly, concurrent });
+      this.#written.push({ ...deltaAt(place.path, before, ABSENT), readOnly, concurrent });
     return undefined;
   }
 
@@ -268,6 +261,14 @@ class WriteSetReader {
     const side = fileState(file.side.fingerprint, modeOf(stats) & 0o777, 'kept');
     return { side, ctimeNs: stats.ctimeNs, readOnly: isReadOnly(stats) };
   }
+}
+
+function deltaAt(
+  path: ResolvedPath,
+  before: State,
+  after: State,
+): Pick<PlannedDelta, 'key' | 'relative' | 'path' | 'before' | 'after' | 'mode'> {
+  return { key: path.key, relative: path.relative, path, before, after, mode: 'asBefore' };
 }
 
 /**

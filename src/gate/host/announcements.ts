@@ -43,7 +43,7 @@ const MAX_TRIES = 5;
 /** Maximum number of a session's completed calls to search in the journal. */
 const MAX_SEARCHED = 200;
 
-type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
+type AnnounceOutcome = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
 type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
 /** The options of `announce`, and the times at which the call arrived and was answered. */
@@ -78,7 +78,7 @@ export class Announcements {
   }
 
   /** Judges changes under the locks of their files. If all are allowed, stores them and the bytes they destroy. */
-  async announce(given: readonly HostIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
+  async announce(given: readonly HostIntent[], options: TimedAnnounceOptions = {}): Promise<AnnounceOutcome> {
     const intents = joinedChanges(given);
     const isSame = (pending: PendingChange): boolean => isRepeated(pending, intents);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call, isSame);
@@ -163,7 +163,8 @@ export class Announcements {
    * at risk.
    */
   async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
-    const denied = await deniedChanges(this.#scene, changes, (judged) => this.#othersOn(judged));
+    const { line } = coming;
+    const denied = await deniedChanges(this.#scene, { changes, line }, (judged) => this.#othersOn(judged));
     if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
     const refusal = await destructionOf(this.#scene, coming, changes);
     if (refusal === undefined) return { ok: true };
@@ -182,7 +183,7 @@ export class Announcements {
     intents: readonly HostIntent[],
     options: TimedAnnounceOptions,
     { locked, release }: { readonly locked: readonly string[]; release(): void },
-  ): Promise<Announced | { readonly needs: readonly string[] }> {
+  ): Promise<AnnounceOutcome | { readonly needs: readonly string[] }> {
     let isHeld = false;
     try {
       const judged = await judgeAll(this.#sceneIn(options), intents);
@@ -258,7 +259,7 @@ export class Announcements {
   async #refuse(
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
-  ): Promise<Announced> {
+  ): Promise<AnnounceOutcome> {
     // Under `mode: observe` the model does not get the refusal, so the lines in it do not count as
     // seen. Only hooks observe: they announce changes without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
@@ -320,7 +321,7 @@ export class Announcements {
   }
 
   /** The answer if the host announces the same call again: the same change id, and the notices that apply now. */
-  async #again({ change, entry, host }: PendingChange): Promise<Announced> {
+  async #again({ change, entry, host }: PendingChange): Promise<AnnounceOutcome> {
     if (host?.untold !== undefined) return { ok: true, change, notices: [] };
     const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };

@@ -58,6 +58,8 @@ interface Saved {
   pushed?: Extract<Sweep, { kind: 'push' }>;
   /** True if the line has brought back a stash that it did not make. */
   isPopped?: boolean;
+  /** True if the line has moved a branch away from commits, so that only git's logs still name them. */
+  isRewritten?: boolean;
 }
 
 type Tracked = Extract<Sweep, { kind: 'tracked' }>;
@@ -115,12 +117,12 @@ export class Threats {
       case 'refs':
         return this.#refs(sweep);
       case 'history':
-        if (await hasHistory(folder, sweep.how, this.#signal)) this.#history(folder);
-        return;
+        return this.#expired(sweep);
       case 'add':
       case 'commit':
       case 'push':
       case 'pop':
+      case 'rewrite':
         return this.#save(sweep);
       case 'alias':
         return this.#aliased(sweep);
@@ -132,6 +134,11 @@ export class Threats {
       default:
         return sweep satisfies never;
     }
+  }
+
+  async #expired({ folder, how }: Extract<Sweep, { kind: 'history' }>): Promise<void> {
+    const dropsRewritten = how === 'expire' && this.#savedIn(folder).isRewritten === true;
+    if (dropsRewritten || (await hasHistory(folder, how, this.#signal))) this.#history(folder);
   }
 
   async #aliased({ folder, name, args }: Extract<Sweep, { kind: 'alias' }>): Promise<void> {
@@ -158,9 +165,12 @@ export class Threats {
     return saved;
   }
 
-  #save(sweep: Extract<Sweep, { kind: 'add' | 'commit' | 'push' | 'pop' }>): void {
+  #save(sweep: Extract<Sweep, { kind: 'add' | 'commit' | 'push' | 'pop' | 'rewrite' }>): void {
     const saved = this.#savedIn(sweep.folder);
     switch (sweep.kind) {
+      case 'rewrite':
+        saved.isRewritten = true;
+        return;
       case 'add':
         restage(saved, sweep.files);
         return;
@@ -190,6 +200,7 @@ export class Threats {
     if (isHeld && saved.isRestaged !== true) return;
     if (saved.isPopped && takes !== 'staged' && !isHeld) await this.#stash(folder, 0);
     if (tree === undefined) return this.#differences(sweep, saved);
+    if (paths.length === 0) saved.isRewritten = true;
     const target = await filesIn(folder, tree, this.#signal);
     if (target === undefined) return;
     await this.#differences(sweep, saved, target);

@@ -141,13 +141,10 @@ function parentOf({ key, relative }: PathNames): PathNames | undefined {
 function isUntouched(world: World, { key, before }: Effect, { stamp, racy, fingerprint }: Sighting): boolean {
   if (stamp === undefined || racy || before.kind !== 'file' || fingerprint === undefined) return false;
   if (!sameFingerprint(before.fingerprint, fingerprint)) return false;
-  const outcome = world.workspace.locate(key, 'status', 'parents');
-  if (!outcome.ok) return false;
-  const { located } = outcome;
-  located.place.dir.close();
+  const found = world.workspace.resolve(key, 'status', 'parents');
   // If a link has replaced a parent folder, this is another file.
-  if (located.place.path.key !== key) return false;
-  return located.exists && located.stats.isFile() && sameStamp(stamp, stampOf(located.stats));
+  if (!found.ok || found.path.key !== key) return false;
+  return found.exists && found.stats.isFile() && sameStamp(stamp, stampOf(found.stats));
 }
 
 async function snapshotEndStates(
@@ -155,8 +152,8 @@ async function snapshotEndStates(
   snapshot: TreeSnapshot,
   { known, gone }: { readonly known: ReadonlySet<string>; readonly gone: readonly string[] },
 ): Promise<readonly EndState[]> {
-  const signal = AbortSignal.timeout(SNAPSHOT_MS.after);
-  const candidates = await candidatesSince(snapshot, signal);
+  const asking = { facts: world.processes.gitFacts, signal: AbortSignal.timeout(SNAPSHOT_MS.after) };
+  const candidates = await candidatesSince(snapshot, asking);
   if ('unavailable' in candidates) return [];
   const found: (Candidate & { key: string; relative: string; now: FoundState })[] = [];
   for (const candidate of candidates) {
@@ -171,7 +168,7 @@ async function snapshotEndStates(
     const now = await stateAt(world, key, gone);
     if (now !== undefined) found.push({ ...candidate, key, relative, now });
   }
-  const bytes = await bytesAtSnapshot(snapshot, found, signal);
+  const bytes = await bytesAtSnapshot(snapshot, found, asking);
   const endStates: EndState[] = [];
   for (const { key, relative, now, ...candidate } of found) {
     const mode = modeBefore(candidate, now.side);

@@ -6,22 +6,25 @@ import {
   type Effect,
   type HostWrite,
   type LayerExpectation,
+  type MovableFolder,
   type PendingChange,
   sameState,
   type TreeSnapshot,
 } from '../../model/entry.ts';
 import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
+import { defined } from '../../model/record.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { gitFolderOf, type Unavailable, worktreesAround } from '../../process/git.ts';
+import { gitFolderOf, worktreesAround } from '../../process/git.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
+import { heldByGit } from '../../process/git-status.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { fileState, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { keepOutside, keepOwnFiles } from './keep.ts';
+import { Keeping, keepLoose, keepOutside, keepOwnFiles } from './keep.ts';
 import type { EndState } from './known-after.ts';
 import { changesOfLine, type LinePlace } from './line-changes.ts';
 import { outsideOfLine } from './outside.ts';
@@ -32,12 +35,8 @@ import { keepBefore } from './shown.ts';
  * runs. The most recently seen files take precedence.
  */
 const MAX_SEEN = 2000;
-/**
- * Maximum number of files without a copy in git whose bytes are stored before a command runs. A
- * root with more gets no git snapshot.
- */
-const MAX_LOOSE = 2000;
-const MAX_LOOSE_BYTES = 64 << 20;
+/** If a line names more paths than this, git is asked which of them are committed. */
+const MANY_PATHS = 50;
 /** Time limits for git, in milliseconds. */
 export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
 
@@ -76,29 +75,29 @@ export async function keepBytesBefore(
 ): Promise<BytesBefore> {
   const { world } = scene;
   if (harm === 'nothing') return { effects: [], writes: [], command: { snapshots: [], layer } };
-  const effects = new Map<string, Effect>();
+  const keeping = new Keeping(world);
+  const { effects } = keeping;
   const seen = await seenFiles(scene);
   for (const effect of seen) effects.set(effect.key, effect);
-  for (const path of paths) {
+  const named = layer === 'expected' ? paths : await withoutCommitted(world, paths);
+  for (const path of named) {
     const effect = await effectAt(world, path);
     if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
-  for (const effect of await keepOutside(world, outside)) effects.set(effect.key, effect);
-  for (const effect of await movableFiles(world, moves, effects)) effects.set(effect.key, effect);
-  const moving = moves.flatMap((path) => sizeAt(world, path) ?? []);
-  const movable = moving.flatMap(({ key, inode }) =>
-    inode === undefined || !effects.has(key) ? [] : [inode],
-  );
-  const folders = moving.flatMap(({ key, relative, inode, isFolder }) =>
-    inode === undefined || isFolder !== true ? [] : [{ key, relative, inode }],
-  );
   await keepBefore(world, [...effects.values()], 'here');
+  await keepOutside(world, keeping, outside);
+  const moving = moves.flatMap((path) => movableAt(world, path) ?? []);
+  for (const { key, isFolder } of moving)
+    if (!isFolder && !world.workspace.isReadOnly(key)) await keeping.add(key, keeping.left);
+  const movable = moving.flatMap(({ key, inode }) => (effects.has(key) ? [inode] : []));
+  const folders = moving.flatMap(({ key, relative, inode, isFolder }) =>
+    isFolder ? [{ key, relative, inode }] : [],
+  );
   const roots = layer === 'expected' ? [] : world.workspace.roots;
   const worktrees = threatenedWorktrees(world, { text, roots });
-  const { snapshots, trees, uncovered } = await takeSnapshots(world, {
+  const { snapshots, trees, uncovered } = await takeSnapshots(world, keeping, {
     change,
     harm,
-    effects,
     roots,
     worktrees,
   });
@@ -114,6 +113,20 @@ export async function keepBytesBefore(
   return { effects: [...effects.values()], writes, command };
 }
 
+/** Leaves out committed files if there are many paths. The git snapshots cover those. */
+async function withoutCommitted(world: World, paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length <= MANY_PATHS) return paths;
+  const files = paths.map((path) => {
+    const found = world.workspace.resolve(path, 'undo');
+    return { path, absolute: found.ok ? found.path.absolute : path };
+  });
+  const held = await heldByGit(
+    files.map(({ absolute }) => absolute),
+    AbortSignal.timeout(SNAPSHOT_MS.before),
+  );
+  return files.flatMap(({ path, absolute }) => (held.get(absolute) === 'commit' ? [] : [path]));
+}
+
 /** The git snapshots of the roots, and the trees that are kept completely. */
 type TreesBefore = Required<Pick<AnnouncedCommand, 'snapshots' | 'trees'>> &
   Pick<AnnouncedCommand, 'uncovered'>;
@@ -124,49 +137,38 @@ interface TreesToKeep {
   /** The roots that no layer covers. */
   readonly roots: readonly string[];
   readonly worktrees: readonly string[];
-  /** The effects so far; those of the kept files are added. */
-  readonly effects: Map<string, Effect>;
 }
 
-/**
- * Takes a git snapshot of each root and worktree. Adds to `effects` the files whose bytes no commit
- * has, and keeps their bytes.
- */
-async function takeSnapshots(world: World, trees: TreesToKeep): Promise<TreesBefore> {
-  const { change, roots, worktrees, effects, harm } = trees;
-  const { processes } = world;
+/** Takes a git snapshot of each root and worktree, and keeps the files whose bytes no commit has. */
+async function takeSnapshots(
+  world: World,
+  keeping: Keeping,
+  { change, roots, worktrees, harm }: TreesToKeep,
+): Promise<TreesBefore> {
   const signal = AbortSignal.timeout(SNAPSHOT_MS.before);
   const snapshots: TreeSnapshot[] = [];
+  const ignored: { root: string; path: string }[] = [];
   let reason = roots.length === 0 ? 'the command was expected to run on a layer' : undefined;
   for (const [index, root] of [...roots, ...worktrees].entries()) {
-    const name = `${change}-${index}`;
-    const tree = await processes.snapshot(root, name, signal);
-    const shared = index < roots.length ? undefined : gitFolderOf(root);
-    const taken = 'unavailable' in tree || shared === undefined ? tree : { ...tree, shared };
-    const covered = await coveredBy(world, taken, { effects, signal });
-    if ('unavailable' in covered) reason = covered.unavailable;
-    else snapshots.push(covered);
+    const taken = await world.processes.snapshot(root, `${change}-${index}`, signal);
+    if ('unavailable' in taken) {
+      reason = taken.unavailable;
+      continue;
+    }
+    const { tree } = taken;
+    ignored.push(...taken.ignored.map((path) => ({ root, path })));
+    const excess = await keepLoose(keeping, tree, signal);
+    reason = excess ?? reason;
+    if (excess !== undefined) dropSnapshot(tree);
+    else snapshots.push(index < roots.length ? tree : { ...tree, ...defined({ shared: gitFolderOf(root) }) });
   }
   const nested = snapshots.flatMap(({ root, uncovered }) =>
     uncovered.map((path) => `${root}/${path.replace(/\/$/, '')}`),
   );
-  const known = new Set(effects.keys());
-  const kept = await keepOwnFiles(world, { harm, roots, worktrees, nested, known, signal });
-  for (const effect of kept.effects) effects.set(effect.key, effect);
+  const kept = await keepOwnFiles(world, keeping, { harm, roots, worktrees, nested, ignored });
+  await keeping.sync();
   const uncovered = reason ?? kept.uncovered;
-  return { snapshots, trees: kept.trees, ...(uncovered === undefined ? {} : { uncovered }) };
-}
-
-/** Keeps the files of a snapshot that no commit has. Drops the snapshot if that is not possible. */
-async function coveredBy(
-  world: World,
-  taken: TreeSnapshot | Unavailable,
-  keeping: { readonly effects: Map<string, Effect>; readonly signal: AbortSignal },
-): Promise<TreeSnapshot | Unavailable> {
-  if ('unavailable' in taken) return taken;
-  const covered = await looseFiles(world, taken, keeping);
-  if ('unavailable' in covered) dropSnapshot(taken);
-  return 'unavailable' in covered ? covered : taken;
+  return { snapshots, trees: kept.trees, ...defined({ uncovered }) };
 }
 
 /** Paths beyond the layer, as they are before a command that may change them. */
@@ -190,20 +192,14 @@ export async function keepBeyondLayer(
 ): Promise<BeyondLayer> {
   const harm = line.harm();
   if (harm === 'nothing') return { snapshots: [], effects: [] };
-  const effects = new Map<string, Effect>();
+  const keeping = new Keeping(world);
   if (reaches === 'outside' && world.policy.hooks.outside === 'destroy') {
-    const paths = await outsideOfLine(world, line, {
-      changes: await changesOfLine(world, line, place),
-      place,
-    });
-    for (const effect of await keepOutside(world, paths)) effects.set(effect.key, effect);
+    const changes = await changesOfLine(world, line, place);
+    await keepOutside(world, keeping, await outsideOfLine(world, line, { changes, place }));
   }
   const worktrees = threatenedWorktrees(world, { text: line.text, roots: [] });
-  const { snapshots } =
-    worktrees.length === 0
-      ? { snapshots: [] }
-      : await takeSnapshots(world, { change, harm, roots: [], worktrees, effects });
-  return { snapshots, effects: [...effects.values()] };
+  const { snapshots } = await takeSnapshots(world, keeping, { change, harm, roots: [], worktrees });
+  return { snapshots, effects: [...keeping.effects.values()] };
 }
 
 /**
@@ -230,7 +226,7 @@ function threatenedWorktrees(
 }
 
 /** Matches lines that may remove worktrees without naming them. */
-const SWEEPS = /\bworktree\s+prune\b|(^|\s)\.{1,2}\/?(\*|\s|$)/;
+const SWEEPS = /\bworktree\s+(?:prune|list)\b|(^|\s)\.{1,2}\/?(\*|\s|$)/;
 
 async function seenFiles({ world, knowledge }: ShownScene): Promise<readonly Effect[]> {
   const sightings = (await knowledge.all())
@@ -249,121 +245,38 @@ async function seenFiles({ world, knowledge }: ShownScene): Promise<readonly Eff
 }
 
 /**
- * The files and links that a command may move. Leaves out those in `known`, and files that together
- * are too large to store before every command. Also leaves out folders: they may contain any number
- * of files.
- */
-async function movableFiles(
-  world: World,
-  paths: readonly string[],
-  known: ReadonlyMap<string, Effect>,
-): Promise<readonly Effect[]> {
-  const found: Effect[] = [];
-  let bytes = 0;
-  for (const path of paths) {
-    const { key, size = 0 } = sizeAt(world, path) ?? {};
-    if (key === undefined || known.has(key) || world.workspace.isReadOnly(key)) continue;
-    if (bytes + size > MAX_LOOSE_BYTES) continue;
-    const effect = await effectAt(world, key, 'parents');
-    if (effect?.before.kind !== 'file' && effect?.before.kind !== 'link') continue;
-    bytes += size;
-    found.push(effect);
-  }
-  return found;
-}
-
-/**
  * The present state of a seen file. Does not read the file if its stamp is still the one recorded
  * when it was seen.
  */
 async function seenFile(world: World, sighting: Sighting): Promise<Effect | undefined> {
-  const outcome = world.workspace.locate(sighting.key, 'status', 'parents');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  const { key, relative } = located.place.path;
-  try {
-    if (!located.exists || !located.stats.isFile()) return undefined;
-    const { stamp, racy, fingerprint } = sighting;
-    const same = stamp !== undefined && !racy && sameStamp(stamp, stampOf(located.stats));
-    const before =
-      same && fingerprint !== undefined
-        ? fileState(fingerprint, modeOf(located.stats), 'kept')
-        : (await readableAt(world, key))?.side;
-    return before === undefined ? undefined : { key, relative, before, after: before };
-  } finally {
-    located.place.dir.close();
-  }
+  const found = world.workspace.resolve(sighting.key, 'status', 'parents');
+  if (!found.ok || !found.exists || !found.stats.isFile()) return undefined;
+  const { key, relative } = found.path;
+  const { stamp, racy, fingerprint } = sighting;
+  const same = stamp !== undefined && !racy && sameStamp(stamp, stampOf(found.stats));
+  const before =
+    same && fingerprint !== undefined
+      ? fileState(fingerprint, modeOf(found.stats), 'kept')
+      : (await readableAt(world, key))?.side;
+  return before === undefined ? undefined : { key, relative, before, after: before };
 }
 
-/**
- * Adds to `effects` the files whose bytes git does not store, and keeps these bytes. Returns a
- * reason if the files exceed a limit of number, size or time. Files that git has converted are kept
- * as far as the limits allow: after the command, those that it changed are named.
- */
-async function looseFiles(
-  world: World,
-  { root, loose, converted }: TreeSnapshot,
-  { effects, signal }: { readonly effects: Map<string, Effect>; readonly signal: AbortSignal },
-): Promise<{ readonly ok: true } | { readonly unavailable: string }> {
-  if (loose.length > MAX_LOOSE) return { unavailable: `more than ${MAX_LOOSE} files are not committed` };
-  let bytes = 0;
-  const found: Effect[] = [];
-  const optional = new Set(converted.slice(0, MAX_LOOSE - loose.length));
-  for (const path of [...loose, ...optional]) {
-    if (signal.aborted) return { unavailable: 'the time limit was reached' };
-    const { key, size } = sizeAt(world, `${root}/${path}`) ?? {};
-    if (key === undefined || size === undefined || effects.has(key)) continue;
-    // Check the size before the file is read: a file of gigabytes would delay every command by
-    // seconds.
-    if (bytes + size > MAX_LOOSE_BYTES) {
-      if (optional.has(path)) continue;
-      return { unavailable: 'the files that are not committed are too large' };
-    }
-    bytes += size;
-    const effect = await effectAt(world, key, 'parents');
-    if (effect === undefined) continue;
-    found.push(effect);
-    effects.set(effect.key, effect);
-  }
-  await keepBefore(world, found, 'here');
-  return { ok: true };
-}
-
-interface SizeAt extends Pick<Effect, 'key' | 'relative'> {
-  /** The size of a file, and 0 for anything else. */
-  readonly size: number;
-  /** Device and inode number. Undefined if nothing exists at the path. */
-  readonly inode?: string;
-  readonly isFolder?: boolean;
-}
-
-/** The size of a file, and what identifies it. Undefined if the path is protected. */
-function sizeAt({ workspace }: World, path: string): SizeAt | undefined {
-  const outcome = workspace.locate(path, 'undo', 'parents');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  located.place.dir.close();
-  const { key, relative } = located.place.path;
-  if (!located.exists) return { key, relative, size: 0 };
-  const { stats } = located;
-  const size = stats.isFile() ? Number(stats.size) : 0;
-  return { key, relative, size, inode: inodeOf(stats), isFolder: stats.isDirectory() };
-}
-
-/**
- * The present state of a path, or undefined if it is protected or cannot be read. If `links` is
- * `parents`, the state of a link itself, not of its target.
- */
-export async function effectAt(
-  world: World,
+/** What a command may move, with its device and inode number. Undefined if nothing is there, or if it is protected. */
+function movableAt(
+  { workspace }: World,
   path: string,
-  links: 'all' | 'parents' = 'all',
-): Promise<Effect | undefined> {
-  const outcome = world.workspace.locate(path, 'undo', links);
-  if (!outcome.ok) return undefined;
-  const { place } = outcome.located;
-  place.dir.close();
-  const { key, relative } = place.path;
+): (MovableFolder & { readonly isFolder: boolean }) | undefined {
+  const found = workspace.resolve(path, 'undo', 'parents');
+  if (!found.ok || !found.exists) return undefined;
+  const { key, relative } = found.path;
+  return { key, relative, inode: inodeOf(found.stats), isFolder: found.stats.isDirectory() };
+}
+
+/** The present state of a path, or undefined if it is protected or cannot be read. */
+export async function effectAt(world: World, path: string): Promise<Effect | undefined> {
+  const resolved = world.workspace.resolve(path, 'undo');
+  if (!resolved.ok) return undefined;
+  const { key, relative } = resolved.path;
   const found = await readableAt(world, key);
   return found === undefined ? undefined : { key, relative, before: found.side, after: found.side };
 }

@@ -1,5 +1,6 @@
 import { ABSENT } from '../../model/delta.ts';
 import type { Effect } from '../../model/entry.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import { sideAt } from '../found.ts';
 import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
@@ -31,10 +32,7 @@ export async function effectsBelow(world: World, key: string): Promise<Effect[]>
 
 /** Everything in a folder, each folder before its contents. Empty if there are too many entries. */
 function nodesBelow(world: World, key: string): TreeNode[] {
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok) return [];
-  const { place } = outcome.located;
-  try {
+  const read = ({ place }: Located): TreeNode[] => {
     const dir = place.dir.enter(place.name);
     try {
       const [, ...inside] = readTree(world, dir, place.path).reverse();
@@ -42,7 +40,6 @@ function nodesBelow(world: World, key: string): TreeNode[] {
     } finally {
       dir.close();
     }
-  } finally {
-    place.dir.close();
-  }
+  };
+  return world.workspace.atOnce({ path: key, action: 'undo', links: 'parents' }, read, () => []);
 }

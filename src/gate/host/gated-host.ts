@@ -10,7 +10,6 @@ import type {
   ListingEvent,
   LookEvent,
   OutputEvent,
-  ReadReceipt,
 } from '../../model/host-session.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -23,6 +22,7 @@ import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { countFileLines } from '../../text/file-lines.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import type { Gate } from '../gate.ts';
 import { guardOutside, holdsOurs } from '../guarded-files.ts';
 import { trusted } from '../look.ts';
@@ -34,7 +34,7 @@ import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
 import { witnessOutput } from './shown.ts';
 
-type Witnessed = Promise<Outcome<{ notices: readonly Notice[]; receipt?: ReadReceipt | undefined }>>;
+type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
 /**
  * At most this many entries of a folder are read. If a folder has more, its list is not complete.
@@ -94,21 +94,14 @@ export class GatedHost implements HostSession {
 
   async hashOf(path: string): Promise<string | undefined> {
     const { world, knowledge } = this.#scene;
-    const outcome = world.workspace.locate(path, 'read');
-    if (!outcome.ok) return undefined;
-    const { exists, place } = outcome.located;
-    try {
+    const hash = async ({ exists, place }: Located): Promise<string | undefined> => {
       if (!exists) return undefined;
       const known = trusted(await knowledge.recall(place.path.key));
-      const snapshot = await readSnapshot(place, {
-        clock: undefined,
-        maxBytes: LIMITS.maxEditBytes,
-        known,
-      });
+      const limits = { clock: undefined, maxBytes: LIMITS.maxEditBytes, known };
+      const snapshot = await readSnapshot(place, limits);
       return 'problem' in snapshot ? undefined : snapshot.fingerprint.sha256;
-    } finally {
-      place.dir.close();
-    }
+    };
+    return world.workspace.at({ path, action: 'read' }, hash, () => undefined);
   }
 
   announce(
@@ -194,17 +187,15 @@ export class GatedHost implements HostSession {
  * device. Does not open the file.
  */
 function hostLocate(world: World, path: string, action: Action): Outcome<{ readonly key: string }> {
-  const outcome = world.workspace.locate(path, action);
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  const kind = located.exists ? kindOf(located.stats) : undefined;
+  const found = world.workspace.resolve(path, action);
+  if (!found.ok) return found;
+  const kind = found.exists ? kindOf(found.stats) : undefined;
   if (kind !== undefined && NOT_FOR_READING.has(kind))
     return refused({ code: 'NOT_A_FILE', action, path, next: 'other_path', detail: { kind } });
   const isRead = action === 'read' && kind === 'file';
-  const secret = isRead ? secretRefusal(world, path, located.place.path.relative) : undefined;
+  const secret = isRead ? secretRefusal(world, path, found.path.relative) : undefined;
   if (secret !== undefined) return refused(secret);
-  return { ok: true, key: located.place.path.key };
+  return { ok: true, key: found.path.key };
 }
 
 /**
@@ -225,10 +216,7 @@ function pathOnDisk(world: World, path: string): string {
  * matches.
  */
 function nextOnDisk(world: World, path: string): string | undefined {
-  const outcome = world.workspace.locate(path, 'read');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  try {
+  const look = (located: Located): string | undefined => {
     if (located.exists) return undefined;
     const [wanted = '', ...rest] = located.missing;
     const same = listUnsorted(located.place.dir).filter(
@@ -239,9 +227,8 @@ function nextOnDisk(world: World, path: string): string | undefined {
     if (only === undefined || same.length > 1 || only.name === wanted) return undefined;
     const parts = located.place.path.absolute.split('/').slice(0, -located.missing.length);
     return [...parts, only.name, ...rest].join('/');
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.atOnce({ path, action: 'read' }, look, () => undefined);
 }
 
 /** Records that a whole file is known, if its bytes equal the given ones. Returns false if they differ. */
@@ -251,10 +238,7 @@ async function sawWhole(
   shown: Buffer,
 ): Promise<boolean> {
   const { world, knowledge } = scene;
-  const outcome = world.workspace.locate(file.path, 'read');
-  if (!outcome.ok) return false;
-  const { located } = outcome;
-  try {
+  const record = async (located: Located): Promise<boolean> => {
     const { place } = located;
     if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
     const known = trusted(await knowledge.recall(file.key));
@@ -276,7 +260,6 @@ async function sawWhole(
     };
     await recordView(scene, sighting, place.path);
     return true;
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path: file.path, action: 'read' }, record, () => false);
 }

@@ -13,9 +13,9 @@ import { countFileLines } from '../../text/file-lines.ts';
 import { fileState, sideAt, sideOf } from '../found.ts';
 import { guardUnknown } from '../guarded-files.ts';
 import { type LookedFile, look } from '../look.ts';
-import { type ChangePlan, closePlan, effectsOfPlan } from '../plan.ts';
+import { type ChangePlan, effectsOfPlan } from '../plan.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
-import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
+import { type Denied, evidenceOf, notPrepared, withCure } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { type ChangedElsewhere, changedElsewhere } from './shown.ts';
@@ -162,7 +162,6 @@ async function judgeFile({ world, knowledge }: ShownScene, intent: FileIntent): 
   const prepared = await prepare(world, knowledge, intent);
   if (!prepared.ok) return prepared;
   const { plan } = prepared;
-  closePlan(plan);
   const write = expectedWrite(intent, plan);
   const by = { ...bypassedBy(plan), ...warnedBy(plan), unseen: unseenBy(plan) };
   const effects = effectsOfPlan(plan).map((effect) =>
@@ -181,7 +180,10 @@ async function judgeFile({ world, knowledge }: ShownScene, intent: FileIntent): 
  * The write expected from another program. The program writes the text as given, without the gate's
  * conversions.
  */
-function expectedWrite(intent: FileIntent, { path, bytes }: ChangePlan): ExpectedWrite | undefined {
+function expectedWrite(
+  intent: FileIntent,
+  { path, bytes, seen, untold }: ChangePlan,
+): ExpectedWrite | undefined {
   switch (intent.kind) {
     case 'write': {
       const { content } = intent;
@@ -193,6 +195,8 @@ function expectedWrite(intent: FileIntent, { path, bytes }: ChangePlan): Expecte
       return {
         key: path.key,
         text: 'parts',
+        // Other writers' lines count as seen only when the notice about them is sent.
+        ...(untold === undefined ? defined({ known: seen?.coverage }) : {}),
         ...(bytes === undefined ? {} : { expected: bytes }),
       };
     case 'delete':
@@ -246,19 +250,16 @@ async function effectsWhereNothingIs(
     content: '',
   });
   if (!arriving.ok) return undefined;
-  closePlan(arriving.plan);
   return absentAt(scene.world, [intent.source, destination]);
 }
 
 function absentAt(world: World, paths: readonly string[]): readonly Effect[] | undefined {
   const effects: Effect[] = [];
   for (const path of paths) {
-    const outcome = world.workspace.locate(path, 'status', 'parents');
-    if (!outcome.ok) return undefined;
-    const { place, exists } = outcome.located;
-    place.dir.close();
-    if (exists) return undefined;
-    effects.push({ key: place.path.key, relative: place.path.relative, before: ABSENT, after: ABSENT });
+    const resolved = world.workspace.resolve(path, 'status', 'parents');
+    if (!resolved.ok || resolved.exists) return undefined;
+    const { key, relative } = resolved.path;
+    effects.push({ key, relative, before: ABSENT, after: ABSENT });
   }
   return effects;
 }
@@ -276,10 +277,8 @@ function judgeTouch({ world, knowledge }: ShownScene, intent: TouchIntent): Prom
 
 async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   const action = intent.lines === undefined ? 'overwrite' : 'edit';
-  const outcome = await look(world, knowledge, { path: intent.path, action, depth: 'bytes' });
-  if (!outcome.ok) return outcome;
-  const { view } = outcome;
-  try {
+  const request = { path: intent.path, action, depth: 'bytes' } as const;
+  return look(world, knowledge, request, async (view): Promise<AllowedTouch | Denied> => {
     if (world.policy.readOnly) {
       const detail = { cause: 'session' } as const;
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
@@ -291,22 +290,17 @@ async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Pr
       { ...view.facts, ...defined({ protectedBy }), touched, totalLines },
       { ...world.policy, partial: 'lines' },
     );
-    if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);
-    if (verdict.licence === 'carry') return refusedAs(view, staleOf(view), world);
+    if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
+    if (verdict.licence === 'carry') return refusedAs(world, view, staleOf(view));
     const writes = [{ key: view.path.key, text: 'unknown' as const }];
     const notices = verdict.notices.filter(({ kind }) => kind === 'stale-warning');
     const warned = notices.length === 0 ? {} : { warned: { key: view.path.key, notices } };
     return { ok: true, effects: [effectOf(view)], writes, ...warned };
-  } finally {
-    view.located.place.dir.close();
-  }
+  });
 }
 
-async function refusedAs(view: LookedFile, refusal: Refusal, world: ShownScene['world']): Promise<Denied> {
-  const evidence = await evidenceOf(view);
-  if (refusal.code !== 'STALE') return { ...notPrepared(refusal), evidence };
-  const cured = await cure(world, view, { refusal });
-  return { ...(cured.ok ? notPrepared(refusal) : cured), evidence };
+async function refusedAs(world: World, view: LookedFile, refusal: Refusal): Promise<Denied> {
+  return { ...(await withCure(world, view, refusal)), evidence: await evidenceOf(view) };
 }
 
 function staleOf({ facts, sighting }: LookedFile): RefusalOf<'STALE'> {

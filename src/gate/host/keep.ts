@@ -1,14 +1,19 @@
 import { linkTarget } from '../../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
 import { ABSENT } from '../../model/delta.ts';
-import { type Effect, microseconds, type State, type WholeTree } from '../../model/entry.ts';
+import {
+  type Effect,
+  microseconds,
+  type State,
+  type TreeSnapshot,
+  type WholeTree,
+} from '../../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import { commonGitFolder, gitFolderOf } from '../../process/git.ts';
-import { ignoredPaths } from '../../process/git-status.ts';
 import { entriesOf, entriesToKeep } from '../../process/own-files.ts';
-import type { Found } from '../../workspace/workspace.ts';
+import type { Found, Located } from '../../workspace/workspace.ts';
 import { fileState, readableAt, stateOfLocated } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
@@ -16,80 +21,17 @@ import { reachOutside } from '../outside.ts';
 import type { World } from '../world.ts';
 import type { EndState } from './known-after.ts';
 
-/** Larger files are not kept before a command. */
+/** Larger files are not kept before a command, unless no commit has them and git lists them. */
 export const MAX_FILE_BYTES: number = 8 << 20;
-/** Maximum number of ignored files that are kept before a command. */
-const MAX_IGNORED = 2_000;
+/** Maximum number of ignored files, and of files that are not committed, that are kept before a command. */
+const MAX_LISTED = 2_000;
 
 /** Stands for bytes that were not kept. No file has this hash. */
 export const UNKNOWN_BYTES: Fingerprint = { sha256: '0'.repeat(64), size: 0 };
 
-/** The files that no commit has and that a command may destroy, as they are before the command. */
-interface KeptBefore {
-  readonly effects: readonly Effect[];
-  readonly trees: readonly WholeTree[];
-  /** The reason why not everything is covered. */
-  readonly uncovered?: string;
-}
-
-interface Threatened {
-  readonly harm: Harm;
-  /** The roots that no layer covers. */
-  readonly roots: readonly string[];
-  /** Other worktrees of the repository. */
-  readonly worktrees: readonly string[];
-  /** Absolute paths of the repositories inside the roots. */
-  readonly nested: readonly string[];
-  /** Keys of files that are kept already. */
-  readonly known: ReadonlySet<string>;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Keeps what a command may destroy and no commit has: git's references, logs and index, ignored
- * files and nested repositories. A file that has not changed since an earlier command is not read
- * again.
- */
-export async function keepOwnFiles(world: World, threatened: Threatened): Promise<KeptBefore> {
-  const trees = treesIn(world, threatened);
-  const listed = trees.map((tree) => entriesOf(tree));
-  const large = trees.find((_, at) => listed[at] === undefined);
-  const ignored = await ignoredIn(world, threatened);
-  const paths = [...listed.flatMap((each) => each ?? []), ...('unavailable' in ignored ? [] : ignored.paths)];
-  const keeping = new Keeping(world);
-  for (const path of new Set(paths)) await keeping.add(path, threatened.known);
-  await keeping.sync();
-  const reason =
-    large === undefined
-      ? 'unavailable' in ignored
-        ? ignored.unavailable
-        : ignored.reason
-      : `${large.folder} has too many files to keep`;
-  return {
-    effects: keeping.effects,
-    trees: trees.filter((_, at) => listed[at] !== undefined),
-    ...(reason === undefined ? {} : { uncovered: reason }),
-  };
-}
-
-/** Keeps what is at paths outside the workspace, as far as the budget allows. Lets the gate reach them. */
-export async function keepOutside(
-  world: World,
-  outside: OutsidePaths | undefined,
-): Promise<readonly Effect[]> {
-  if (outside === undefined) return [];
-  const keeping = new Keeping(world);
-  for (const path of entriesToKeep(outside))
-    if (reachOutside(world, path) && !(await keeping.add(path, NONE))) keeping.addAbsent(path);
-  await keeping.sync();
-  return keeping.effects;
-}
-
-const NONE: ReadonlySet<string> = new Set();
-
-/** Keeps files until the budget of the policy is used up. */
-class Keeping {
-  readonly effects: Effect[] = [];
+/** Keeps the present state of paths before a command, until the budget of the policy is used up. */
+export class Keeping {
+  readonly effects: Map<string, Effect> = new Map();
   readonly #world: World;
   #bytes = 0;
 
@@ -97,24 +39,29 @@ class Keeping {
     this.#world = world;
   }
 
-  /** Keeps what is at a path, unless it is known or forbidden. False if nothing is there. */
-  async add(path: string, known: ReadonlySet<string>): Promise<boolean> {
+  /**
+   * Keeps what is at a path. A file over the limits is recorded without its bytes. A path that is
+   * protected, or that leads elsewhere by a link, is left out.
+   */
+  async add(path: string, maxBytes: number = MAX_FILE_BYTES): Promise<'kept' | 'too large' | 'absent'> {
     const named = this.#world.workspace.pathOf(path);
-    if (named === undefined || known.has(named.key)) return true;
-    const outcome = this.#world.workspace.locate(path, 'undo', 'parents');
-    if (!outcome.ok) return true;
-    const { located } = outcome;
-    try {
+    if (named === undefined || this.effects.has(named.key)) return 'kept';
+    const keep = async (located: Located): Promise<'kept' | 'too large' | 'absent'> => {
       const { key, relative } = located.place.path;
-      if (key !== named.key) return true;
-      if (!located.exists) return false;
-      const kept = await this.#kept(located, key);
+      if (key !== named.key) return 'kept';
+      if (!located.exists) return 'absent';
+      const limit = Math.min(maxBytes, this.left);
+      const kept = await this.#kept(located, limit);
       if (kept !== undefined)
-        this.effects.push({ key, relative, before: kept.side, after: kept.side, ...kept.since });
-      return true;
-    } finally {
-      located.place.dir.close();
-    }
+        this.effects.set(key, { key, relative, before: kept.side, after: kept.side, ...kept.since });
+      return Number(located.stats.size) > limit ? 'too large' : 'kept';
+    };
+    return this.#world.workspace.at({ path, action: 'undo', links: 'parents' }, keep, () => 'kept');
+  }
+
+  /** The bytes that may still be kept. */
+  get left(): number {
+    return this.#world.policy.hooks.keepBytes - this.#bytes;
   }
 
   /** Records that nothing is at a path, so that what a command puts there is recorded. */
@@ -122,7 +69,7 @@ class Keeping {
     const named = this.#world.workspace.pathOf(path);
     if (named === undefined) return;
     const { key, relative } = named;
-    this.effects.push({ key, relative, before: ABSENT, after: ABSENT });
+    this.effects.set(key, { key, relative, before: ABSENT, after: ABSENT });
   }
 
   async sync(): Promise<void> {
@@ -130,21 +77,19 @@ class Keeping {
   }
 
   async #kept(
-    located: Found,
-    key: string,
+    { stats, place }: Found,
+    limit: number,
   ): Promise<{ readonly side: State; readonly since?: Pick<Effect, 'sinceUs'> } | undefined> {
-    const { stats, place } = located;
     if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
     if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
     if (!stats.isFile()) return undefined;
     const since = { sinceUs: microseconds(stats.ctimeNs) };
-    const size = Number(stats.size);
-    if (size > MAX_FILE_BYTES || this.#bytes + size > this.#world.policy.hooks.keepBytes)
-      return { side: fileState(UNKNOWN_BYTES, modeOf(stats) & 0o777, 'none'), since };
-    this.#bytes += size;
+    if (stats.size > limit) return { side: fileState(UNKNOWN_BYTES, modeOf(stats) & 0o777, 'none'), since };
+    this.#bytes += Number(stats.size);
+    const { key } = place.path;
     const known = this.#world.keptFiles.get(key);
     if (known !== undefined && sameStamp(known.stamp, stampOf(stats))) return { side: known.side, since };
-    const found = await readable(this.#world, located);
+    const found = await readable(this.#world, { exists: true, stats, place });
     if (found?.snapshot === undefined) return undefined;
     await this.#store(place.path.relative, found.snapshot);
     // A file that was just written may change again without another time.
@@ -174,6 +119,79 @@ async function readable(
   }
 }
 
+/**
+ * Keeps the files of a snapshot whose bytes git does not have. Files that git has converted are kept
+ * as far as the limits allow: after the command, those that it changed are named. Returns the reason
+ * if the others exceed the limits.
+ */
+export async function keepLoose(
+  keeping: Keeping,
+  { root, loose, converted }: TreeSnapshot,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (loose.length > MAX_LISTED) return `more than ${MAX_LISTED} files are not committed`;
+  for (const path of loose) {
+    if (signal.aborted) return 'the time limit was reached';
+    const added = await keeping.add(`${root}/${path}`, keeping.left);
+    if (added === 'too large') return 'the files that are not committed are too large';
+  }
+  for (const path of converted.slice(0, MAX_LISTED - loose.length))
+    await keeping.add(`${root}/${path}`, keeping.left);
+  return undefined;
+}
+
+interface Threatened {
+  readonly harm: Harm;
+  /** The roots that no layer covers. */
+  readonly roots: readonly string[];
+  /** Other worktrees of the repository. */
+  readonly worktrees: readonly string[];
+  /** Absolute paths of the repositories inside the roots. */
+  readonly nested: readonly string[];
+  /** What git ignores in the roots and worktrees. */
+  readonly ignored: readonly IgnoredPath[];
+}
+
+/** A path that git ignores, relative to a root. A folder of which it ignores everything ends with a slash. */
+interface IgnoredPath {
+  readonly root: string;
+  readonly path: string;
+}
+
+/**
+ * Keeps what a command may destroy and git lists nowhere: references, logs and index, ignored files
+ * and nested repositories. `uncovered`: the reason why not everything is kept.
+ */
+export async function keepOwnFiles(
+  world: World,
+  keeping: Keeping,
+  threatened: Threatened,
+): Promise<{ readonly trees: readonly WholeTree[]; readonly uncovered: string | undefined }> {
+  const trees = treesIn(world, threatened);
+  const listed = trees.map((tree) => entriesOf(tree));
+  const ignored = threatened.ignored.flatMap((each) => belowIgnored(world, each));
+  // Git's own list leaves out the file that names a worktree's git folder.
+  const pointers = threatened.worktrees.map((top) => `${top}/.git`);
+  const paths = [...listed.flatMap((each) => each ?? []), ...pointers, ...ignored.slice(0, MAX_LISTED)];
+  for (const path of paths) await keeping.add(path);
+  const large = trees.find((_, at) => listed[at] === undefined);
+  const tooMany = ignored.length > MAX_LISTED ? 'git ignores more files than are kept' : undefined;
+  return {
+    trees: trees.filter((_, at) => listed[at] !== undefined),
+    uncovered: large === undefined ? tooMany : `${large.folder} has too many files to keep`,
+  };
+}
+
+/** Keeps what is at paths outside the workspace, as far as the budget allows. Lets the gate reach them. */
+export async function keepOutside(
+  world: World,
+  keeping: Keeping,
+  outside: OutsidePaths | undefined,
+): Promise<void> {
+  for (const path of outside === undefined ? [] : entriesToKeep(outside))
+    if (reachOutside(world, path) && (await keeping.add(path)) === 'absent') keeping.addAbsent(path);
+}
+
 /** The trees to keep: the git folders of the roots, and the repositories inside the roots. */
 function treesIn({ workspace }: World, { harm, roots, nested }: Threatened): readonly WholeTree[] {
   const folders = roots.flatMap((root) => gitFolderOf(root) ?? []);
@@ -185,34 +203,14 @@ function treesIn({ workspace }: World, { harm, roots, nested }: Threatened): rea
   return [...own, ...inner].filter(({ folder }) => workspace.pathOf(folder) !== undefined);
 }
 
-/** The ignored files in the roots and worktrees, without those in folders with installed packages or the results of builds. */
-async function ignoredIn(
-  world: World,
-  { roots, worktrees, signal }: Threatened,
-): Promise<
-  { readonly paths: readonly string[]; readonly reason?: string } | { readonly unavailable: string }
-> {
-  // Git's own list leaves out the file that names a worktree's git folder.
-  const paths = worktrees.map((top) => `${top}/.git`);
-  for (const root of [...roots, ...worktrees]) {
-    if (gitFolderOf(root) === undefined) continue;
-    const ignored = await ignoredPaths(root, signal);
-    if ('unavailable' in ignored) return ignored;
-    for (const path of ignored.flatMap((each) => belowIgnored(world, root, each)))
-      if (paths.length < MAX_IGNORED) paths.push(path);
-      else return { paths, reason: 'git ignores more files than are kept' };
-  }
-  return { paths };
-}
-
 /** The files of one entry of git's list of ignored paths. Empty for the results of builds. */
-function belowIgnored(world: World, root: string, ignored: string): readonly string[] {
+function belowIgnored(world: World, { root, path: ignored }: IgnoredPath): readonly string[] {
   const relative = ignored.replace(/\/$/, '');
   const folder = `${root}/${relative}`;
   if (isOutput(world, relative) || isWithin(folder, world.home)) return [];
   if (relative === ignored) return [folder];
   // List one entry too many if there are too many, so that the caller notices it.
-  const inside = entriesOf({ folder, entries: 'all' }) ?? Array<string>(MAX_IGNORED + 1).fill(folder);
+  const inside = entriesOf({ folder, entries: 'all' }) ?? Array<string>(MAX_LISTED + 1).fill(folder);
   return inside.filter((each) => !isOutput(world, each.slice(root.length + 1)));
 }
 
@@ -236,14 +234,7 @@ export async function addedTo(
 /** True if a file has not changed since its state before a command was recorded with its time. */
 export function isSince({ workspace }: World, { key, before, sinceUs }: Effect): boolean {
   if (sinceUs === undefined || before.kind !== 'file') return false;
-  const outcome = workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok) return false;
-  const { located } = outcome;
-  located.place.dir.close();
-  return (
-    located.exists &&
-    located.place.path.key === key &&
-    located.stats.isFile() &&
-    microseconds(located.stats.ctimeNs) === sinceUs
-  );
+  const found = workspace.resolve(key, 'undo', 'parents');
+  if (!found.ok || !found.exists || found.path.key !== key) return false;
+  return found.stats.isFile() && microseconds(found.stats.ctimeNs) === sinceUs;
 }

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../disk/read.ts';
-import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
+import { type Coverage, mergeRanges, NOTHING, rangesOf, WHOLE } from '../../model/coverage.ts';
 import type { Effect, HostWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
@@ -104,7 +104,14 @@ async function coverageAfter(
     return WHOLE;
   const given = expected === undefined ? undefined : await world.baselines.recall(expected);
   const own = await ownCoverage(world, { ...written, given, before });
-  return given === undefined ? own : carried(own, given, { to: snapshot.bytes, addedAre: 'unseen' });
+  if (given === undefined) return own;
+  return carried(joined(own, write.known), given, { to: snapshot.bytes, addedAre: 'unseen' });
+}
+
+/** The lines of both. A session that has seen only some lines never counts as having seen the whole file. */
+function joined(own: Coverage, known: Coverage | undefined): Coverage {
+  if (known?.kind !== 'lines' || own.kind === 'whole') return known?.kind === 'whole' ? known : own;
+  return { kind: 'lines', ranges: mergeRanges([...known.ranges, ...rangesOf(own, 0)]) };
 }
 
 /**

@@ -125,8 +125,6 @@ export function statsAt(
   path: string,
   links: 'all' | 'parents',
 ): Found['stats'] | undefined {
-  const outcome = workspace.locate(path, 'status', links);
-  if (!outcome.ok) return undefined;
-  outcome.located.place.dir.close();
-  return outcome.located.exists ? outcome.located.stats : undefined;
+  const resolved = workspace.resolve(path, 'status', links);
+  return resolved.ok && resolved.exists ? resolved.stats : undefined;
 }

@@ -11,7 +11,7 @@ import { at, foldersAbove, isBelow, isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
-import type { Found } from '../../workspace/workspace.ts';
+import type { Found, Located } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
 import type { EndState } from './known-after.ts';
 
@@ -99,11 +99,8 @@ function movedFolders(
 }
 
 function inodeAt({ workspace }: World, key: string): string | undefined {
-  const outcome = workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  located.place.dir.close();
-  return located.exists && located.place.path.key === key ? inodeOf(located.stats) : undefined;
+  const found = workspace.resolve(key, 'undo', 'parents');
+  return found.ok && found.exists && found.path.key === key ? inodeOf(found.stats) : undefined;
 }
 
 /**
@@ -134,18 +131,14 @@ function contentOf(side: State): string {
 
 /** Stat fields of a file that was created before a time. Undefined if it is newer, or its age is unknown. */
 function statsOfOlder(world: World, key: string, beganNs: bigint): Stats | undefined {
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  try {
+  const look = (located: Located): Stats | undefined => {
     if (!located.exists || located.place.path.key !== key) return undefined;
     const { birthtimeNs, dev } = located.stats;
     // File systems that do not store the time of creation report 0.
     if (birthtimeNs === 0n || birthtimeNs >= beganNs) return undefined;
     return world.disk.clock.isRemote(dev, at(located.place)) ? undefined : located.stats;
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.atOnce({ path: key, action: 'undo', links: 'parents' }, look, () => undefined);
 }
 
 /** The notice about older files that a command has moved. */

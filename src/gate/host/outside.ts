@@ -6,7 +6,7 @@ import type { OutsidePaths } from '../../model/session.ts';
 import type { Action } from '../../model/verdict.ts';
 import { gitFolderOf } from '../../process/git.ts';
 import { heldByGit } from '../../process/git-status.ts';
-import { entriesOf, isThere, realFolder, withRealFolder } from '../../process/own-files.ts';
+import { entriesOf, isThere, linkedTo, realFolder, withRealFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
 import { type Threat, Threats } from './at-risk.ts';
@@ -28,7 +28,10 @@ export async function outsideOfLine(
 ): Promise<OutsideOfLine> {
   const at = (path: string): readonly string[] => absoluteOutside(world, place, path);
   const own = changes.map(({ intent, whole }) => ({
-    paths: intent.kind === 'move' ? [...at(intent.source), ...at(intent.destination)] : at(intent.path),
+    paths: pathsOf(intent).flatMap((path) =>
+      // A delete removes a link itself. A write follows it.
+      at(intent.kind === 'delete' ? path : (linkedTo(resolve(place.cwd, path)) ?? path)),
+    ),
     kind: intent.kind,
     whole: whole === true,
   }));
@@ -53,6 +56,10 @@ export async function outsideOfLine(
       ...others.map((path) => ({ path, action: 'edit' }) as const),
     ],
   };
+}
+
+function pathsOf(intent: HostIntent): readonly string[] {
+  return intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
 }
 
 function actionOf(kind: HostIntent['kind']): Action {

@@ -8,6 +8,7 @@ import {
   sameContent,
 } from '../../model/entry.ts';
 import type { FileIntent, HostIntent } from '../../model/intent.ts';
+import { defined } from '../../model/record.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
 import type { Action, Refusal } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
@@ -57,7 +58,7 @@ export function pendingOf(
       hold,
       ...named(call),
       ...(call === undefined ? {} : { intents: hashOf(intents) }),
-      writes: writes.map(({ key, text }) => ({ key, text })),
+      writes: writes.map(({ key, text, known }) => ({ key, text, ...defined({ known }) })),
       ...(tell === 'settled' ? { untold: notices } : {}),
       bypasses: bypassEntries(bypassed, { ...knowledge.author, atMs: entry.atMs, change }),
     },

@@ -13,6 +13,7 @@ import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
+import { pathExists } from '../../process/git.ts';
 import { newChangeId } from '../announce.ts';
 import { foundAt, readableAt } from '../found.ts';
 import { type CommandChange, findLosses, type Losses, recordLosses } from '../losses.ts';
@@ -169,7 +170,7 @@ async function settleAs(
       : new Map<string, OvertakingChange>();
   const changed = await effectsNow(world, endStates, overtaken);
   const older = withoutOlderFiles(world, pending, { effects: changed, endStates });
-  const { own, losses } = await effectsToRecord(scene, pending, older);
+  const { own, losses, made } = await effectsToRecord(scene, pending, older);
   const { effects } = own;
   const writes = host?.writes ?? [];
   const notOvertaken = endStates.filter(({ effect }) => !overtaken.has(effect.key));
@@ -186,6 +187,7 @@ async function settleAs(
   const images = host?.command === undefined ? undefined : await imagesToSettle(world, effects);
   const entries = [
     ...(effects.length === 0 ? [] : [settledEntry(world, pending, own)]),
+    ...made,
     ...(host?.bypasses ?? []),
     ...(ending === 'done' && host?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
   ];
@@ -229,6 +231,13 @@ async function knownUntilAnswer(
   return knownAfter(scene, endStates, { writes, credits });
 }
 
+interface ToRecord {
+  readonly own: OwnEffects;
+  readonly losses: Losses;
+  /** Notices that the command created repositories. */
+  readonly made: readonly NewEntry[];
+}
+
 /**
  * The effects of a change to record, and what it removed. The changes of git's own files are
  * recorded only if the command removed something: an ordinary commit stays when files are undone.
@@ -237,11 +246,25 @@ async function effectsToRecord(
   { world, knowledge }: ShownScene,
   pending: PendingChange,
   own: OwnEffects,
-): Promise<{ readonly own: OwnEffects; readonly losses: Losses }> {
-  if (pending.host?.command === undefined) return { own, losses: { names: [], files: [] } };
-  const losses = await findLosses(world, knowledge, { ...commandOf(pending), effects: own.effects });
-  if (losses.names.length > 0) return { own, losses };
-  return { own: { ...own, effects: own.effects.filter(({ key }) => !/\/\.git\//.test(key)) }, losses };
+): Promise<ToRecord> {
+  if (pending.host?.command === undefined) return { own, losses: NO_LOSSES, made: [] };
+  const repositories = own.effects.filter(isMadeRepository);
+  const effects = own.effects.filter((effect) => !repositories.includes(effect));
+  const losses = await findLosses(world, knowledge, { ...commandOf(pending), effects });
+  const made = repositories.map(({ key, relative }): NewEntry => {
+    const { session, root } = pending.entry;
+    const text = `made the repository ${relative}`;
+    return { kind: 'notice', atMs: world.now(), session, root, key, path: relative, text };
+  });
+  const recorded = losses.names.length > 0 ? effects : effects.filter(({ key }) => !/\/\.git\//.test(key));
+  return { own: { ...own, effects: recorded }, losses, made };
+}
+
+const NO_LOSSES: Losses = { names: [], inStash: [], files: [] };
+
+/** True for a new folder that is a repository. Like a commit, it stays when the files are undone. */
+function isMadeRepository({ key, before, after }: Effect): boolean {
+  return before.kind === 'absent' && after.kind === 'directory' && pathExists(`${key}/.git`);
 }
 
 function commandOf({ change, entry: { text = '', root } }: PendingChange): CommandChange {
@@ -371,7 +394,8 @@ async function effectsNow(
       after,
       ...(movedTo === undefined || after.kind !== 'absent' ? {} : { movedTo }),
     });
-    if (before.kind === 'absent' && after.kind === 'directory' && !moved.has(effect.key))
+    const isMade = before.kind === 'absent' && after.kind === 'directory' && !moved.has(effect.key);
+    if (isMade && !pathExists(`${effect.key}/.git`))
       effects.push(...(await effectsBelow(world, effect.key)).filter(({ key }) => !announced.has(key)));
   }
   return effects;

@@ -50,7 +50,7 @@ describe.each([
 
     it.each([
       ['the diff is too long to show', `one\n${'x\n'.repeat(2000)}`, {}],
-      ['the policy wants a new read', CHANGED, { cure: 'reread', staleness: 'refuse' }],
+      ['the policy wants a new read', CHANGED, { freshness: 'mtime', staleness: 'refuse' }],
     ])('licenses nothing if %s: it showed no line of the file', async (_why, text, policy) => {
       const { write } = await guessed(text, policy);
       const refused = await write();

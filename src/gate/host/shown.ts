@@ -9,6 +9,7 @@ import type { OutputEvent } from '../../model/host-session.ts';
 import type { Notice } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { looksBinary } from '../../text/decode.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import { foundAt, snapshotAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
@@ -25,10 +26,7 @@ export async function witnessOutput(
   { path, output, how = 'output' }: OutputEvent,
 ): Promise<boolean> {
   const { world } = scene;
-  const outcome = world.workspace.locate(path, 'read');
-  if (!outcome.ok) return false;
-  const { located } = outcome;
-  try {
+  const record = async (located: Located): Promise<boolean> => {
     if (!located.exists || !located.stats.isFile() || located.stats.size > MAX_PROVEN_BYTES) return false;
     const snapshot = await readSnapshot(located.place, {
       clock: world.disk.clock,
@@ -45,9 +43,8 @@ export async function witnessOutput(
     const { path: place } = located.place;
     await recordView(scene, { ...seen, key: place.key, how, atMs: world.now() }, place);
     return true;
-  } finally {
-    located.place.dir.close();
-  }
+  };
+  return world.workspace.at({ path, action: 'read' }, record, () => false);
 }
 
 /**

@@ -1,5 +1,8 @@
+import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { Refusal, RefusalCode } from '../../model/verdict.ts';
 import { heldByGit } from '../../process/git-status.ts';
+import { gitNames } from '../authors.ts';
+import { readableAt } from '../found.ts';
 import { isOutput } from '../outputs.ts';
 import type { Denied } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
@@ -7,6 +10,7 @@ import type { World } from '../world.ts';
 import { type AllowedChanges, judgeAll } from './judge-all.ts';
 import { type ShellChange, statsAt } from './line-changes.ts';
 import { isOwnWork } from './own-work.ts';
+import { heldBeside } from './would-destroy.ts';
 
 /** Refusal codes to ignore for a command that edits in place: its result is checked afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
@@ -35,12 +39,14 @@ type OnOthers = (judged: AllowedChanges) => Promise<{ readonly refusal: Refusal 
  */
 export async function deniedChanges(
   scene: ShownScene,
-  changes: readonly ShellChange[],
+  { changes, line }: { readonly changes: readonly ShellChange[]; readonly line: ShellLine },
   onOthers: OnOthers,
 ): Promise<readonly Judged[]> {
   const lost: Lost[] = [];
+  const committed = changes.length > MAX_DENIED ? await committedAmong(scene.world, changes) : new Set();
   for (const change of changes) {
     if (lost.length >= MAX_DENIED) break;
+    if (committed.has(change)) continue;
     if (isFolderOrNothing(scene.world, change)) continue;
     const denied = await deniedChange(scene, change, onOthers);
     const [first] = denied;
@@ -48,7 +54,24 @@ export async function deniedChanges(
     if (change.how !== 'destroy' || first.refusal.code === 'PROTECTED') return denied;
     lost.push({ change, denied });
   }
-  return lost.length === 0 ? [] : (await existingNowhereElse(scene, lost)).flatMap(({ denied }) => denied);
+  if (lost.length === 0) return [];
+  return (await existingNowhereElse(scene, lost, line)).flatMap(({ denied }) => denied);
+}
+
+/** Finds the changes that only destroy files that are in the last commit and that no rule protects. */
+async function committedAmong(
+  world: World,
+  changes: readonly ShellChange[],
+): Promise<ReadonlySet<ShellChange>> {
+  const paths = new Map<ShellChange, string>();
+  for (const change of changes) {
+    const { intent, how } = change;
+    if (how !== 'destroy' || intent.kind === 'move') continue;
+    const found = world.workspace.resolve(intent.path, 'delete');
+    if (found.ok) paths.set(change, found.path.absolute);
+  }
+  const held = await heldByGit([...paths.values()], AbortSignal.timeout(GIT_MS));
+  return new Set([...paths.keys()].filter((change) => held.get(paths.get(change) ?? '') === 'commit'));
 }
 
 interface Lost {
@@ -95,7 +118,11 @@ async function deniedChange(
  * The changes that destroy bytes which exist nowhere else: not in the last commit or, if it stays,
  * in the index. Leaves out the session's own work and what tools can make again.
  */
-async function existingNowhereElse(scene: ShownScene, lost: readonly Lost[]): Promise<readonly Lost[]> {
+async function existingNowhereElse(
+  scene: ShownScene,
+  lost: readonly Lost[],
+  line: ShellLine,
+): Promise<readonly Lost[]> {
   const { world } = scene;
   const places = lost.map((each) => {
     const { intent } = each.change;
@@ -106,15 +133,24 @@ async function existingNowhereElse(scene: ShownScene, lost: readonly Lost[]): Pr
     return { ...each, path: resolved.ok ? resolved.path : undefined };
   });
   const absolute = places.flatMap(({ path }) => path?.absolute ?? []);
-  const held = await heldByGit(absolute, AbortSignal.timeout(GIT_MS));
-  const found: Lost[] = [];
+  const signal = AbortSignal.timeout(GIT_MS);
+  const held = await heldByGit(absolute, signal);
+  const found: (Lost & { readonly names: readonly string[] })[] = [];
   for (const { path, ...each } of places) {
     const state = path === undefined ? 'nowhere' : held.get(path.absolute);
     const isHeld = state === 'commit' || (state === 'index' && each.change.unstages !== true);
     const isUnknownToGit = state === 'ignored' || state === 'no-repository';
     const isMade = isUnknownToGit && path !== undefined && isOutput(world, path.relative);
     const isOurs = path !== undefined && (await isOwnWork(scene, path.absolute));
-    if (!isHeld && !isMade && !isOurs) found.push(each);
+    if (!isHeld && !isMade && !isOurs) found.push({ ...each, names: await namesAt(world, path?.key) });
   }
-  return found;
+  const { contents, dropsRefs } = heldBeside(world, line, signal);
+  const others = await contents.held(dropsRefs ? [] : found.flatMap(({ names }) => names));
+  return found.filter(({ names }) => !names.some((name) => others.has(name)));
+}
+
+/** The names that git may give to the present content of a file. */
+async function namesAt(world: World, key: string | undefined): Promise<readonly string[]> {
+  const found = key === undefined ? undefined : await readableAt(world, key);
+  return found?.snapshot === undefined ? [] : gitNames(found.snapshot.bytes);
 }

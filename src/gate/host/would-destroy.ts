@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
+import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
 import { CLAIM_MS } from '../../journal/claims.ts';
 import { type ActiveGrant, grantCovers, grantsFor } from '../../journal/grants.ts';
 import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
 import type { NewEntry, State } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
+import { defined } from '../../model/record.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
-import { blobsIn, readBlobs, stashesIn } from '../../process/git-refs.ts';
-import { authorOf, CommittedFiles } from '../authors.ts';
+import { readBlobs } from '../../process/git-refs.ts';
+import { authorOf, gitNames, HeldContents, isOwnRepository } from '../authors.ts';
 import { readableAt } from '../found.ts';
+import { holdsOurs } from '../guarded-files.ts';
 import { reachOutside } from '../outside.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
@@ -24,7 +27,7 @@ export interface ComingLine {
   readonly line: ShellLine;
   /** The absolute folder where relative paths of the line start. */
   readonly cwd: string;
-  /** The host's id of the call. */
+  /** The host's id of the call, if the host gives calls ids. */
   readonly call?: string | undefined;
   /** When the call arrived. A refusal that was answered later is none that the session knew. */
   readonly arrivedMs: number;
@@ -56,36 +59,44 @@ export async function destructionOf(
   const inside = await new Threats(world, { cwd, where: 'inside', signal }).of(sweeps, named);
   const threats = [...inside, ...beyond];
   if (threats.length === 0) return undefined;
-  const committed = await CommittedFiles.now(world, signal, await stashedBlobs(world, threats, signal));
-  const owners = new Owners(scene, committed, signal);
+  const owners = new Owners(scene, heldBeside(world, line, signal), signal);
   const found: OwnedThreat[] = [];
   for (const [at, threat] of threats.entries()) {
-    const owner = at < MAX_AUTHORS ? await owners.of(threat) : 'user';
+    const { owner, names } = at < MAX_AUTHORS ? await owners.of(threat) : USERS;
+    const why = (await endsOwnEntries(world, threat)) ? 'own-entries' : threat.why;
     if (typeof owner === 'object') found.push({ ...threat, writer: owner });
-    else if (owner === 'user' && threat.why !== 'at-work') found.push(threat);
+    else if (owner === 'user' && why !== 'at-work') found.push({ ...threat, ...defined({ names }), why });
   }
-  const { left, used } = await withoutAllowed(scene, found);
+  const { left, used } = await withoutAllowed(scene, await owners.notHeld(found));
   if (used.length > 0) await world.store.record({ entries: used });
   return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
 }
 
-/** At most this many of the newest stashes are searched for the bytes of files. */
-const MAX_STASHES = 5;
+/** True if something that would be deleted has our entries for a client. */
+async function endsOwnEntries(world: World, { why, path }: Threat): Promise<boolean> {
+  const isDeleted = why === 'untracked' || why === 'ignored' || why === 'no-repository';
+  return isDeleted && (await holdsOurs(world, path));
+}
 
-/** The contents of the newest stashes. Empty if the line takes anything but files and staged content. */
-async function stashedBlobs(
-  { workspace }: World,
-  threats: readonly Threat[],
-  signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  if (threats.some(({ kind }) => kind !== 'file' && kind !== 'index')) return new Set();
-  const found = new Set<string>();
-  for (const root of workspace.roots) {
-    const commits = stashesIn(root).slice(0, MAX_STASHES);
-    const hashes = commits.map(({ hash }) => hash);
-    for (const blob of await blobsIn(root, hashes, signal)) found.add(blob);
-  }
-  return found;
+/** The kinds of sweeps that may remove a reference or a stash. */
+const DROPS: ReadonlySet<Sweep['kind']> = new Set(['stash', 'refs', 'history', 'pop', 'alias', 'fed']);
+
+/** The copies in git that a line leaves, so that the files it removes are not lost. */
+export interface HeldBeside {
+  readonly contents: HeldContents;
+  /** True if the line may remove references or stashes. Then only copies in checked-out commits count. */
+  readonly dropsRefs: boolean;
+}
+
+export function heldBeside(world: World, line: ShellLine, signal: AbortSignal): HeldBeside {
+  const sweeps = line.sweeps();
+  const takesTrees = sweeps.some(
+    (each) => each.kind === 'worktree' || (each.kind === 'removal' && each.of === 'trees'),
+  );
+  // The line may remove another repository together with a folder, so do not search other repositories.
+  const folders = takesTrees ? [] : sweeps.map(({ folder }) => folder);
+  const dropsRefs = line.harm() === 'git' || sweeps.some(({ kind }) => DROPS.has(kind));
+  return { contents: new HeldContents(world, { signal, folders }), dropsRefs };
 }
 
 /** The absolute paths of files that a line destroys or replaces and that other sessions have changed. */
@@ -108,7 +119,7 @@ async function changedByOthers(
   return found;
 }
 
-type OwnedThreat = Threat & Pick<ThingAtRisk, 'writer'>;
+type OwnedThreat = Threat & Pick<ThingAtRisk, 'writer'> & Pick<Owned, 'names'>;
 
 /** Identifies a refused line and what it would destroy, to recognise that it is repeated. */
 export function lineEvidence(
@@ -148,38 +159,62 @@ type Owner = Writer | 'user' | 'nobody';
 /** Refusal codes for a file of which the session has seen the present bytes, or a part of them. */
 const SEEN: ReadonlySet<RefusalCode> = new Set(['PARTIALLY_READ', 'READ_EXPIRED', 'NOT_TEXT']);
 
+/** An owner, and the blob ids of the user's contents. If they are absent, git cannot be searched for copies. */
+interface Owned {
+  readonly owner: Owner;
+  readonly names?: readonly string[];
+}
+
+const USERS: Owned = { owner: 'user' };
+
 class Owners {
   readonly #scene: ShownScene;
-  readonly #committed: CommittedFiles;
+  readonly #beside: HeldBeside;
   readonly #signal: AbortSignal;
 
-  constructor(scene: ShownScene, committed: CommittedFiles, signal: AbortSignal) {
+  constructor(scene: ShownScene, beside: HeldBeside, signal: AbortSignal) {
     this.#scene = scene;
-    this.#committed = committed;
+    this.#beside = beside;
     this.#signal = signal;
   }
 
-  async of(threat: Threat): Promise<Owner> {
-    if (threat.contents === undefined) return this.#ofFile(threat);
-    const { top, blobs } = threat.contents;
+  async of(threat: Threat): Promise<Owned> {
+    const { kind, contents } = threat;
+    const owned = await (contents === undefined ? this.#ofFile(threat) : this.#ofContents(contents));
+    if (kind === 'file' || kind === 'index' || owned.owner !== 'user') return owned;
+    const { world, knowledge } = this.#scene;
+    const top = threat.path.replace(/\/\.git(?:\/.*)?$/, '');
+    return { owner: (await isOwnRepository(world, top, { own: knowledge.session })) ? 'nobody' : 'user' };
+  }
+
+  /** Leaves out the user's files and staged content of which a reference or a stash keeps a copy. */
+  async notHeld(found: readonly OwnedThreat[]): Promise<readonly OwnedThreat[]> {
+    const names = this.#beside.dropsRefs ? [] : found.flatMap((each) => each.names ?? []);
+    const held = await this.#beside.contents.held(names);
+    return found.filter((each) => each.names?.some((name) => held.has(name)) !== true);
+  }
+
+  async #ofContents({ top, blobs }: Required<Threat>['contents']): Promise<Owned> {
     const known = blobs.slice(0, MAX_BLOBS);
-    const names = known.map(({ blob }) => blob);
-    const contents = names.length === 0 ? [] : await readBlobs(top, names, { signal: this.#signal });
+    const asked = known.map(({ blob }) => blob);
+    const contents = asked.length === 0 ? [] : await readBlobs(top, asked, { signal: this.#signal });
     let owner: Owner = blobs.length > MAX_BLOBS ? 'user' : 'nobody';
     for (const [at, { path }] of known.entries()) {
       const next = await this.#ofBlob(`${top}/${path}`, contents[at]);
-      if (typeof next === 'object') return next;
+      if (typeof next === 'object') return { owner: next };
       if (next === 'user') owner = next;
     }
-    return owner;
+    return { owner, names: asked };
   }
 
-  async #ofFile({ kind, path, bytes, isNamed }: Threat): Promise<Owner> {
+  async #ofFile({ kind, path, bytes, isNamed }: Threat): Promise<Owned> {
     const key = kind === 'file' && bytes <= MAX_FILE_BYTES ? this.#keyOf(path) : undefined;
     const found = key === undefined ? undefined : await readableAt(this.#scene.world, key);
-    if (key === undefined || found === undefined) return 'user';
-    const owner = await this.#ofContent({ key, before: found.side, bytes: found.snapshot?.bytes });
-    return owner === 'user' && isNamed === true && (await this.#hasSeen(path)) ? 'nobody' : owner;
+    if (key === undefined || found === undefined) return USERS;
+    const content = found.snapshot?.bytes;
+    const owner = await this.#ofContent({ key, before: found.side, bytes: content });
+    if (owner === 'user' && isNamed === true && (await this.#hasSeen(path))) return { owner: 'nobody' };
+    return content === undefined ? { owner } : { owner, names: gitNames(content) };
   }
 
   async #ofBlob(path: string, bytes: Buffer | undefined): Promise<Owner> {
@@ -195,10 +230,11 @@ class Owners {
     readonly before: State;
     readonly bytes: Uint8Array | undefined;
   }): Promise<Owner> {
-    if (content.bytes !== undefined && this.#committed.has(content.bytes)) return 'nobody';
+    const { contents: held } = this.#beside;
+    if (content.bytes !== undefined && (await held.isCommitted(content.bytes))) return 'nobody';
     const { world, knowledge } = this.#scene;
     const own = knowledge.session;
-    const author = await authorOf(world, content, { own, committed: this.#committed });
+    const author = await authorOf(world, content, { own, held });
     if (author === own) return 'nobody';
     return author === undefined ? 'user' : activeWriter(world, author);
   }

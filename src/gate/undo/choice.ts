@@ -208,12 +208,8 @@ async function targetOf(
  */
 async function fileNamed(world: World, path: string): Promise<Outcome<{ readonly path: ResolvedPath }>> {
   const { workspace, store } = world;
-  const outcome = workspace.locate(path, 'undo', 'parents');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  const own = located.place.path;
-  if (!located.exists || !located.stats.isSymbolicLink()) return { ok: true, path: own };
-  const [change] = await store.entries({ key: own.key, kinds: ['change'], limit: 1 });
-  return change === undefined ? workspace.resolve(path, 'undo') : { ok: true, path: own };
+  const own = workspace.resolve(path, 'undo', 'parents');
+  if (!own.ok || !own.exists || !own.stats.isSymbolicLink()) return own;
+  const [change] = await store.entries({ key: own.path.key, kinds: ['change'], limit: 1 });
+  return change === undefined ? workspace.resolve(path, 'undo') : own;
 }

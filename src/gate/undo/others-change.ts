@@ -2,6 +2,7 @@ import { listNames } from '../../disk/list.ts';
 import type { Inverse } from '../../journal/inverses.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import { sideAt } from '../found.ts';
 import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
@@ -108,17 +109,15 @@ async function unlistedFolder(
   knowledge: Knowledge,
   key: string,
 ): Promise<MissingView | undefined> {
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok || outcome.located.exists) return undefined;
-  const { place, missing } = outcome.located;
-  try {
+  const look = async (located: Located): Promise<MissingView | undefined> => {
+    if (located.exists) return undefined;
+    const { place, missing } = located;
     const above = (path: string): string => path.split('/').slice(0, -missing.length).join('/');
     const seen = await knowledge.recall(above(key));
     const isWhole = seen?.coverage.kind === 'whole';
     if (isWhole && seen.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256)
       return undefined;
     return { next: 'list', folder: above(world.workspace.shown(place.path)) || '.' };
-  } finally {
-    place.dir.close();
-  }
+  };
+  return world.workspace.at({ path: key, action: 'undo', links: 'parents' }, look, () => undefined);
 }

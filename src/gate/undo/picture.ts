@@ -185,10 +185,7 @@ export class Picture {
   /** The keys of the entries in a folder on the disk. Empty if it cannot be listed: its removal then fails. */
   #namesIn(key: string): readonly string[] {
     const { workspace } = this.#world;
-    const outcome = workspace.locate(key, 'undo', 'parents');
-    if (!outcome.ok) return [];
-    const { located } = outcome;
-    try {
+    const list = (located: Located): readonly string[] => {
       if (!located.exists || !located.stats.isDirectory()) return [];
       const folder = located.place.dir.enter(located.place.name);
       try {
@@ -197,9 +194,8 @@ export class Picture {
       } finally {
         folder.close();
       }
-    } finally {
-      located.place.dir.close();
-    }
+    };
+    return workspace.atOnce({ path: key, action: 'undo', links: 'parents' }, list, () => []);
   }
 
   /**

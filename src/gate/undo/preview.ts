@@ -2,6 +2,7 @@ import type { State } from '../../model/entry.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../../report/git-files.ts';
 import { hasNoLines } from '../../text/decode.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { PlannedDelta } from '../plan.ts';
@@ -11,23 +12,23 @@ import type { UndoPlan } from './plan.ts';
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
 const MAX_DIFFS = 100;
 
-/** Matches the compressed objects of git. A commit makes many, and a diff cannot show them as text. */
-const GIT_OBJECT = /(^|\/)\.git\/objects(\/|$)/;
-
 /** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */
 export async function previewDiff(world: World, { deltas, bytes }: UndoPlan): Promise<string> {
   const diffs: string[] = [];
-  let [more, objects] = [0, 0];
-  for (const delta of deltas) {
-    const { relative, before, after, movedFrom } = delta;
-    if (GIT_OBJECT.test(relative)) objects += [before.kind, after.kind].includes('file') ? 1 : 0;
-    else if (diffs.length >= MAX_DIFFS) more += 1;
+  let more = 0;
+  const { shown, gits } = apartFromGit(deltas, ({ relative }) => relative);
+  for (const delta of shown) {
+    const { after, movedFrom } = delta;
+    if (diffs.length >= MAX_DIFFS) more += 1;
     else if (movedFrom !== undefined && after.kind === 'file')
       diffs.push(`${nameOf(world, delta)}\n(moved back from ${nameOf(world, movedFrom)}, same content)`);
     else diffs.push(...(await diffOf(world, delta, bytes)));
   }
-  if (objects > 0) diffs.push(`.git/objects\n(${objects} objects of git)`);
-  return [...diffs, ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
+  const rest = [
+    ...(more === 0 ? [] : [`(and ${more} more files)`]),
+    ...(gits.length === 0 ? [] : [`(and ${GITS_OWN_FILES})`]),
+  ];
+  return [...diffs, ...rest].join('\n');
 }
 
 /** The name of a file above its diff, always on one line. */

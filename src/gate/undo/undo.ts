@@ -5,6 +5,7 @@ import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../mod
 import { isGitIndex } from '../../process/git-index.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
+import { existsAt } from '../found.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { PlannedDelta } from '../plan.ts';
@@ -113,9 +114,8 @@ function keysOf({ workspace }: World, { inverses, course }: ChosenChanges): read
   const keys = [...touched].flatMap((key) => {
     // Skip a key whose parent folder is locked too: the lock of the folder covers the key.
     if (touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
-    const outcome = workspace.locate(key, 'undo', 'parents');
-    if (outcome.ok) outcome.located.place.dir.close();
-    const folder = outcome.ok ? missingFolder(outcome.located) : undefined;
+    const resolved = workspace.resolve(key, 'undo', 'parents');
+    const folder = resolved.ok ? missingFolder(resolved) : undefined;
     return folder === undefined ? [key] : [key, folder];
   });
   return outermostKeys(keys);
@@ -170,17 +170,11 @@ function gitAtWork(world: World, { inverses }: ChosenChanges): Refusal | undefin
   const lock = inverses
     .filter(({ key }) => isGitIndex(key))
     .map(({ key, relative }) => ({ key: `${key}.lock`, relative: `${relative}.lock` }))
-    .find(({ key }) => isThere(world, key));
+    .find(({ key }) => existsAt(world, key));
   if (lock === undefined) return undefined;
   const path = world.workspace.shownAt(lock);
   const reason = 'git is at work there, or has left its lock';
   return { code: 'BUSY', action: 'undo', path, next: 'retry_later', detail: { reason } };
-}
-
-function isThere({ workspace }: World, key: string): boolean {
-  const outcome = workspace.locate(key, 'undo', 'parents');
-  if (outcome.ok) outcome.located.place.dir.close();
-  return outcome.ok && outcome.located.exists;
 }
 
 function leftFile(refusal: Refusal): LeftFile {

@@ -24,7 +24,7 @@ const BLOCKS = new Set([
 ]);
 
 /** Messages of the Anthropic API: single messages, whole requests, or responses. */
-export const ANTHROPIC_MESSAGES: Format<MessagesState> = {
+export const ANTHROPIC_MESSAGES: Format = {
   name: 'anthropic-messages',
   claim(record) {
     if (objectIn(record, 'context_management') !== undefined) return 'sure';
@@ -32,8 +32,10 @@ export const ANTHROPIC_MESSAGES: Format<MessagesState> = {
     if (messages !== undefined) return strongest(messages.map(claimMessage));
     return claimMessage(record);
   },
-  start: () => ({ cleared: 0 }),
-  read,
+  open: (fold) => {
+    const state: MessagesState = { cleared: 0 };
+    return (record) => read(record, fold, state);
+  },
 };
 
 function claimMessage(message: JsonRecord): FormatClaim {

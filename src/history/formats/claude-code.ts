@@ -36,7 +36,7 @@ const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-sna
  * Transcripts of Claude Code, of the main conversation or of one sub-agent. Records form a tree by `parentUuid`. The
  * conversation is the path from the last record back to the beginning or the last `compact_boundary`.
  */
-export const CLAUDE_CODE: Format<ClaudeState> = {
+export const CLAUDE_CODE: Format = {
   name: 'claude-code',
   claim(record) {
     if ('parentUuid' in record && typeof record['uuid'] === 'string') return 'sure';
@@ -46,9 +46,11 @@ export const CLAUDE_CODE: Format<ClaudeState> = {
       ? 'sure'
       : 'no';
   },
-  start: () => ({ chain: emptyChain() }),
-  read,
-  holds: (place, { chain }) => isInChain(chain, place),
+  open: (fold) => {
+    const state: ClaudeState = { chain: emptyChain() };
+    fold.sees = ({ place }) => isInChain(state.chain, place);
+    return (record) => read(record, fold, state);
+  },
 };
 
 interface ClaudeState {

@@ -28,12 +28,14 @@ const MAX_TURNS = 256;
  * Transcripts of Codex, which it calls rollouts. Codex has no read tool: reads are shell commands,
  * and count only if they certainly show a file.
  */
-export const CODEX: Format<CodexState> = {
+export const CODEX: Format = {
   name: 'codex',
   claim: (record) =>
     TYPES.has(stringIn(record, 'type') ?? '') && isRecord(record['payload']) ? 'sure' : 'no',
-  start: () => ({ turns: [] }),
-  read,
+  open: (fold) => {
+    const state: CodexState = { turns: [] };
+    return (record) => read(record, fold, state);
+  },
 };
 
 interface CodexState {

@@ -5,15 +5,17 @@ import type { Format } from '../format.ts';
 import { type Edited, editedBetween, type RecordedResult } from '../tool-result.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
-export const GEMINI: Format<GeminiState> = {
+export const GEMINI: Format = {
   name: 'gemini',
   claim(record) {
     if ('$set' in record || '$rewindTo' in record) return 'sure';
     if (typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string') return 'sure';
     return record['type'] === 'gemini' && typeof record['id'] === 'string' ? 'sure' : 'no';
   },
-  start: () => ({ places: new Map(), next: 0 }),
-  read,
+  open: (fold) => {
+    const state: GeminiState = { places: new Map(), next: 0 };
+    return (record) => read(record, fold, state);
+  },
 };
 
 interface GeminiState {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { deriveSightings } from '../derive.ts';
-import { HistoryIndex } from '../history-index.ts';
 
 const CALL = { id: 1, method: 'tools/call', params: { name: 'read_file', arguments: { path: '/w/a' } } };
 const READ = { id: 1, result: { content: [{ type: 'text', text: 'one\ntwo\n' }] } };
@@ -29,12 +28,4 @@ it.each([
 it('a request to the client that was never answered does not hide a result', () => {
   expect(PLAIN).toBeDefined();
   expect(deriveSightings(logOf(CALL, ASKED, READ), 'mcp-log').sightings).toEqual([PLAIN]);
-});
-
-it('a snapshot keeps the requests that wait for an answer', () => {
-  const before = new HistoryIndex({ format: 'mcp-log' });
-  for (const message of logOf(CALL, ASKED)) before.add(message);
-  const after = HistoryIndex.restore(JSON.parse(JSON.stringify(before.snapshot())));
-  for (const message of logOf({ id: 1, result: { action: 'accept' } }, READ)) after.add(message);
-  expect(after.sightings()).toEqual([PLAIN]);
 });

@@ -8,11 +8,13 @@ import { outcomeIn } from '../tool-result.ts';
  * Messages between an MCP client and a file server, one per line, either bare or in the field `message` of a log
  * record.
  */
-export const MCP_LOG: Format<Asked> = {
+export const MCP_LOG: Format = {
   name: 'mcp-log',
   claim: (record) => (messageIn(record)['jsonrpc'] === '2.0' ? 'sure' : 'no'),
-  start: () => new Set(),
-  read,
+  open: (fold) => {
+    const asked: Asked = new Set();
+    return (record) => read(record, fold, asked);
+  },
 };
 
 function messageIn(record: JsonRecord): JsonRecord {

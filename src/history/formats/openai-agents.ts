@@ -22,8 +22,7 @@ export const OPENAI_AGENTS: Format = {
     const list = listOf(record);
     return list === undefined ? claimItem(record) : strongest(list.map(claimItem));
   },
-  start: () => null,
-  read,
+  open: (fold) => (record) => read(record, fold),
 };
 
 function claimItem(item: JsonRecord): FormatClaim {

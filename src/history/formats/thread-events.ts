@@ -13,8 +13,7 @@ const MAX_DEPTH = 4;
 export const THREAD_EVENTS: Format = {
   name: 'thread-events',
   claim: (record) => (TYPES.has(stringIn(record, 'type') ?? '') && 'data' in record ? 'sure' : 'no'),
-  start: () => null,
-  read: (event, fold) => readEvent(event, fold, 0),
+  open: (fold) => (event) => readEvent(event, fold, 0),
 };
 
 function readEvent(event: JsonRecord, fold: Fold, depth: number): void {

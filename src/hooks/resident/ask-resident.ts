@@ -26,6 +26,8 @@ export interface ResidentCall {
   readonly text: string;
   /** Settings of the call, by header name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** In the resident process: the name of its socket, for more calls to the same process. */
+  readonly socket?: string;
 }
 
 /**

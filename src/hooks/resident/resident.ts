@@ -20,7 +20,10 @@ interface ResidentOptions {
   readonly idleMs: number;
   /** The interval at which the resident process checks whether it must end; see `runResident`. */
   readonly checkMs: number;
-  answer(call: ResidentCall): Promise<HookAnswer>;
+  /** Undefined if the caller must do without this process. */
+  answer(call: ResidentCall): Promise<HookAnswer | undefined>;
+  /** True while programs run that will call this process, and no other, when they end. */
+  isBusy(): boolean;
 }
 
 /**
@@ -29,8 +32,8 @@ interface ResidentOptions {
  */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** A resident that ends waits this long between two checks whether its last calls are answered. */
-const DRAIN_MS = 20;
+/** A resident that ends waits this long between two checks whether it has done its work. */
+const DRAIN_MS = 100;
 
 /**
  * Answers hook calls over a Unix socket. Ends when no call has come for `idleMs`, when another
@@ -47,7 +50,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   const calls: Calls = { underWay: 0, lastMs: Date.now() };
   const server = createServer(async (incoming, outgoing) => {
     calls.underWay += 1;
-    await serve(options, incoming, outgoing);
+    await serve({ ...options, socket }, incoming, outgoing);
     calls.underWay -= 1;
     calls.lastMs = Date.now();
   });
@@ -63,7 +66,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   await removeDeadSockets();
   await untilOver(options, { calls, socket, version });
   retract(place.pointer, socket);
-  while (calls.underWay > 0) await setTimeout(DRAIN_MS);
+  while (calls.underWay > 0 || options.isBusy()) await setTimeout(DRAIN_MS);
   await close(server, socket);
   return 'ended';
 }
@@ -75,7 +78,7 @@ interface Calls {
 }
 
 async function serve(
-  options: ResidentOptions,
+  options: ResidentOptions & { readonly socket: string },
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -92,7 +95,12 @@ async function serve(
     const body = await readBody(incoming, MAX_BODY_BYTES);
     if (body === undefined) throw new Error('the call is too large');
     const text = body.toString('utf8');
-    const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
+    const { socket } = options;
+    const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers, socket });
+    if (answer === undefined) {
+      outgoing.writeHead(409).end();
+      return;
+    }
     const { status, text: output } = sent(answer);
     const bytes = Buffer.from(output);
     outgoing.writeHead(status, { 'content-length': bytes.length }).end(bytes);
@@ -185,12 +193,12 @@ function targetOf(pointer: string): string | undefined {
  * when its program file has changed.
  */
 async function untilOver(
-  { place, program, idleMs, checkMs }: ResidentOptions,
+  { place, program, idleMs, checkMs, isBusy }: ResidentOptions,
   { calls, socket, version }: { readonly calls: Calls; readonly socket: string; readonly version: string },
 ): Promise<void> {
   do await setTimeout(checkMs);
   while (
-    (calls.underWay > 0 || Date.now() - calls.lastMs < idleMs) &&
+    (isBusy() || calls.underWay > 0 || Date.now() - calls.lastMs < idleMs) &&
     targetOf(place.pointer) === socket &&
     versionOf(program) === version
   );

@@ -49,8 +49,10 @@ export const kind: JudgeRule = (facts) => {
 export const size: JudgeRule = (facts) => {
   const { action, target } = facts;
   if (action !== 'overwrite' && action !== 'edit' && action !== 'insert') return PASS;
-  if (!target.exists || target.sizeBytes <= LIMITS.maxEditBytes) return PASS;
-  const detail = { sizeBytes: target.sizeBytes, limitBytes: LIMITS.maxEditBytes };
+  if (!target.exists) return PASS;
+  const { sizeBytes, limitBytes = LIMITS.maxEditBytes } = target;
+  if (sizeBytes <= limitBytes) return PASS;
+  const detail = { sizeBytes, limitBytes };
   return no(facts, { code: 'TOO_LARGE', next: 'ask_human', detail });
 };
 

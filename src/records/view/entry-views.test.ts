@@ -12,8 +12,11 @@ it('a change counts as taken back, however many changes of its file came later',
   const undo = changeEntry('undo', effects, { action: 'undo', undoes: 'first' });
   await records.store.record({ entries: [changeEntry('first', effects), undo, ...later] });
   const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
-  expect(await entryView(sources, 1)).toMatchObject({ standing: 'taken back', undoneBy: [{ seq: 2 }] });
-  expect(await entryView(sources, 3)).toMatchObject({ standing: 'stands', undoneBy: [] });
+  expect(await entryView(sources, 1)).toMatchObject({
+    canUndo: false,
+    facts: [{ words: 'This change was taken back.', rows: [{ seq: 2 }] }],
+  });
+  expect(await entryView(sources, 3)).toMatchObject({ canUndo: true, facts: [] });
 });
 
 it('a refusal that was only recorded in observe mode says so and names no next step', async () => {
@@ -23,8 +26,10 @@ it('a refusal that was only recorded in observe mode says so and names no next s
   await records.store.record({ entries: [{ ...refusal, observed: true }, refusal] });
   const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
   const [observed, refused] = [await entryView(sources, 1), await entryView(sources, 2)];
-  expect(observed).toMatchObject({ kind: 'refusal', observed: true });
-  expect(observed).not.toHaveProperty('next');
-  expect(refused).toMatchObject({ kind: 'refusal', next: expect.stringContaining('read the file') });
-  expect(refused).not.toHaveProperty('observed');
+  const passed = { tone: 'warn', words: expect.stringContaining('The call passed') };
+  const next = { name: 'Next step given', words: expect.stringContaining('read the file') };
+  expect(observed?.facts).toContainEqual(passed);
+  expect(observed?.facts).not.toContainEqual(next);
+  expect(refused?.facts).toContainEqual(next);
+  expect(refused?.facts).not.toContainEqual(passed);
 });

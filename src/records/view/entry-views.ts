@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
 import type { Effect, Entry, State } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
@@ -5,23 +6,13 @@ import { countOf } from '../../report/amounts.ts';
 import { entryKeys } from '../../store/entry-columns.ts';
 import { walkEntries } from '../../store/store.ts';
 import { absolutePathOf, detailOf, readWords, whatOf } from '../entry-words.ts';
-import { falseAlarm } from '../judged-refusals.ts';
+import { falseAlarm, linesAtRisk } from '../judged-refusals.ts';
 import { type TurnView, turnViews } from '../turns.ts';
-import { diffsOf, fileDiff, linesAtRisk, type ViewSources } from './diffs.ts';
-import { feedRow, fileRows } from './feed.ts';
+import { diffsOf, fileDiff, type ViewSources } from './diffs.ts';
+import { changesAndRefusals, feedRow, fileRows } from './feed.ts';
 import { durationWords } from './lanes.ts';
-import type {
-  ChangeView,
-  EntryView,
-  FileDiff,
-  FileRow,
-  KnownBefore,
-  RefusalView,
-  SessionRow,
-  TurnDetail,
-  TurnRow,
-} from './view-data.ts';
-import { NEXT, noticeWords, seenWords, WHY } from './view-words.ts';
+import type { DetailView, Fact, FileDiff, FileRow, SessionRow, TurnRow } from './view-data.ts';
+import { NEXT, noticeWords, OBSERVED, refusedBecause, seenWords } from './view-words.ts';
 
 /**
  * The viewer searches for earlier and later entries of the same session only among this many entry
@@ -42,12 +33,15 @@ export async function entryNumbered(
 }
 
 /** One entry with everything that belongs to it; undefined if there is none with this number. */
-export async function entryView(sources: ViewSources, seq: number): Promise<EntryView | undefined> {
+export async function entryView(sources: ViewSources, seq: number): Promise<DetailView | undefined> {
   const entry = await entryNumbered(sources, seq);
   if (entry === undefined) return undefined;
-  if (entry.kind === 'change') return changeView(sources, entry);
-  if (entry.kind === 'refusal') return refusalView(sources, entry);
-  return { kind: 'plain', row: feedRow(entry), root: entry.root, words: plainWords(entry) };
+  const shown = { row: feedRow(entry), root: entry.root, files: [], canUndo: false };
+  if (entry.kind === 'change') return { ...shown, ...(await changeView(sources, entry)) };
+  if (entry.kind === 'refusal') return { ...shown, ...(await refusalView(sources, entry)) };
+  const turn = entry.kind === 'turn' ? await turnAt(sources, seq) : undefined;
+  if (turn !== undefined) return turnDetail(sources, turn);
+  return { ...shown, facts: [{ words: plainWords(entry) }] };
 }
 
 function plainWords(entry: Entry): string {
@@ -57,31 +51,44 @@ function plainWords(entry: Entry): string {
   return `The session was shown ${readWords(entry, `${seenWords(entry.lines ?? 'none')}${total}`)}.`;
 }
 
-async function changeView(sources: ViewSources, entry: Entry): Promise<ChangeView> {
+type DetailParts = Pick<DetailView, 'facts' | 'files' | 'canUndo'>;
+
+async function changeView(sources: ViewSources, entry: Entry): Promise<DetailParts> {
   const { files: diffs, more } = await diffsOf(sources, [entry]);
-  const files: (FileDiff & { known: KnownBefore })[] = [];
+  const files: DetailView['files'][number][] = [];
   for (const [effect, diff] of diffs)
-    files.push({ ...diff, known: await knownBefore(sources, entry, effect) });
+    files.push({ ...diff, about: await knownBefore(sources, entry, effect) });
   const { undoneBy, standing } = await laterUndos(sources, entry);
   const undoes = entry.undoes ?? entry.undoesPart?.change;
   const undone = undoes === undefined ? undefined : await sources.records.change(undoes);
-  return {
-    kind: 'change',
-    row: feedRow(entry),
-    files,
-    more,
-    notices: (entry.notices ?? []).map(noticeWords),
-    standing,
-    undoneBy: undoneBy.map(feedRow),
-    ...(undone === undefined ? {} : { undoes: feedRow(undone) }),
-    ...(entry.action === 'run' && entry.text !== undefined ? { command: entry.text } : {}),
-  };
+  const isCommand = entry.action === 'run' && entry.text !== undefined;
+  const facts: Fact[] = [
+    ...(standing === 'stands' ? [] : [noted(STANDING[standing], undoneBy)]),
+    ...(undone === undefined ? [] : [noted('This change undid:', [undone])]),
+    ...(isCommand ? [{ name: 'Command', words: entry.text ?? '' }] : []),
+    ...(entry.notices ?? []).map((kind): Fact => ({ tone: 'warn', words: noticeWords(kind) })),
+    ...missing(more),
+  ];
+  return { facts, files, canUndo: standing !== 'taken back' && entry.change !== undefined };
+}
+
+const STANDING = {
+  partly: 'Parts of this change were taken back.',
+  'taken back': 'This change was taken back.',
+} as const;
+
+function noted(words: string, entries: readonly Entry[]): Fact {
+  return { tone: 'note', words, rows: entries.map(feedRow) };
+}
+
+function missing(files: number): Fact[] {
+  return files === 0 ? [] : [{ words: `${countOf(files, 'more file')} not shown.` }];
 }
 
 async function laterUndos(
   { records }: ViewSources,
   entry: Entry,
-): Promise<{ undoneBy: readonly Entry[]; standing: ChangeView['standing'] }> {
+): Promise<{ undoneBy: readonly Entry[]; standing: keyof typeof STANDING | 'stands' }> {
   const keys = [...new Set((entry.effects ?? []).map(({ key }) => key))].slice(0, MAX_SEARCHED);
   const undos: Entry[] = [];
   const later = { keys, kinds: ['change'], afterSeq: entry.seq, limit: MAX_LATER } as const;
@@ -104,8 +111,9 @@ async function knownBefore(
   { records }: ViewSources,
   entry: Entry,
   { key, before }: Pick<Effect, 'key' | 'before'>,
-): Promise<KnownBefore> {
-  if (before.kind !== 'file') return { state: 'new', words: 'nothing was there' };
+): Promise<Fact> {
+  const name = 'Had it read the file?';
+  if (before.kind !== 'file') return { name, words: 'New file: nothing was there.' };
   const { session, seq, atMs } = entry;
   const afterSeq = Math.max(0, seq - MAX_DISTANCE);
   const earlier = await records.store.entries({
@@ -116,30 +124,26 @@ async function knownBefore(
     limit: MAX_SEARCHED,
   });
   const { sha256 } = before.fingerprint;
-  const ago = (when: number): string => `${durationWords(atMs - when)} before`;
+  const by = (answer: string, words: string, when: Entry): Fact => ({
+    name,
+    words: `${answer}: it had ${words}, ${durationWords(atMs - when.atMs)} before.`,
+  });
   const wrote = earlier.find(({ kind, effects = [] }) => kind === 'change' && leaves(effects, key, sha256));
-  if (wrote !== undefined)
-    return { state: 'wrote', words: `it had written these bytes itself, ${ago(wrote.atMs)}` };
+  if (wrote !== undefined) return by('Yes', 'written these bytes itself', wrote);
   const reads = earlier.filter(({ kind }) => kind === 'read');
   const same = reads.filter((read) => read.sha256 === sha256);
   const whole = same.find(({ lines, shown }) => lines === 'whole' && shown === undefined);
-  if (whole !== undefined)
-    return { state: 'whole', words: `it had read the whole file as it was, ${ago(whole.atMs)}` };
-  const [part] = same;
-  if (part !== undefined) {
-    const lines = [...new Set(same.map(({ lines: each }) => each ?? ''))].reverse().join(',');
-    return {
-      state: 'part',
-      words: `it had read ${readWords(part, seenWords(lines))} of the file as it was, ${ago(part.atMs)}`,
-    };
-  }
-  const [older] = reads;
+  if (whole !== undefined) return by('Yes', 'read the whole file as it was', whole);
+  const [[part], [older]] = [same, reads];
+  const lines = [...new Set(same.map(({ lines: each }) => each ?? ''))].reverse().join(',');
+  if (part !== undefined)
+    return by('In part', `read ${readWords(part, seenWords(lines))} of the file as it was`, part);
   if (older !== undefined)
     return {
-      state: 'older',
-      words: `it had read ${seenWords(older.lines ?? '')} of an earlier version, ${ago(older.atMs)}`,
+      ...by('Not this version', `read ${seenWords(older.lines ?? '')} of an earlier version`, older),
+      tone: 'warn',
     };
-  return { state: 'unknown', words: 'no earlier read of this file by the session is recorded' };
+  return { name, tone: 'warn', words: 'No: no earlier read of this file by the session is recorded.' };
 }
 
 function leaves(effects: readonly Effect[], key: string, sha256: string): boolean {
@@ -147,33 +151,34 @@ function leaves(effects: readonly Effect[], key: string, sha256: string): boolea
   return last?.kind === 'file' && last.fingerprint.sha256 === sha256;
 }
 
-async function refusalView(sources: ViewSources, entry: Entry): Promise<RefusalView> {
+async function refusalView(sources: ViewSources, entry: Entry): Promise<DetailParts> {
   const { store } = sources.records;
-  const { code = 'INVALID_ARGUMENT', seen, session, seq } = entry;
+  const { code = 'INVALID_ARGUMENT', seen, session, seq, text, observed } = entry;
   const key = absolutePathOf(entry) ?? '';
   const after = await nextTry(sources, entry);
   const writers = (await store.entries({ key, kinds: ['change'], beforeSeq: seq, limit: 20 })).filter(
     (change) => change.session !== session && change.atMs >= (seen?.atMs ?? entry.atMs),
   );
   const since = await sinceSeen(sources, entry, key);
-  return {
-    kind: 'refusal',
-    row: feedRow(entry),
-    root: entry.root,
-    ...(entry.observed === true ? { observed: true } : { next: NEXT[entry.next ?? 'none'] }),
-    why: WHY[code],
-    ...(entry.text === undefined ? {} : { reason: entry.text }),
-    seen: seenBefore(entry),
-    ...verdictOf(entry, { after, writers, atRisk: await linesAtRisk(sources, entry) }),
-    ...(since === undefined ? {} : { since }),
-    writers: writers.map(feedRow),
-    ...(after === undefined ? {} : { after: { row: feedRow(after), words: tryWords(entry, after) } }),
-  };
+  const facts: Fact[] = [
+    ...(observed === true ? [{ tone: 'warn', words: OBSERVED } as const] : []),
+    { words: `${refusedBecause(code)}${text === undefined ? '' : ` (${text})`}` },
+    ...judgementOf(entry, { after, writers, atRisk: await linesAtRisk(sources.records, entry) }),
+    { name: 'What the session had seen', words: seenBefore(entry) },
+    ...(writers.length === 0 ? [] : [{ name: 'Changed since', words: '', rows: writers.map(feedRow) }]),
+    ...(observed === true ? [] : [{ name: 'Next step given', words: `${NEXT[entry.next ?? 'none']}.` }]),
+    after === undefined
+      ? { name: 'Then', words: 'the session has not tried again.' }
+      : { name: 'Then', words: tryWords(entry, after), rows: [feedRow(after)] },
+  ];
+  return { facts, files: since === undefined ? [] : [{ ...since, about: SINCE }], canUndo: false };
 }
 
+const SINCE: Fact = { name: 'What changed since the session saw the file', words: '' };
+
 function seenBefore({ seen, atMs }: Entry): string {
-  if (seen === undefined) return 'It had seen nothing of the file.';
-  return `It had seen ${seenWords(seen.lines)}, ${durationWords(atMs - seen.atMs)} before.`;
+  if (seen === undefined) return 'nothing of the file.';
+  return `${seenWords(seen.lines)}, ${durationWords(atMs - seen.atMs)} before.`;
 }
 
 async function sinceSeen(sources: ViewSources, entry: Entry, key: string): Promise<FileDiff | undefined> {
@@ -207,8 +212,8 @@ async function nextTry({ records }: ViewSources, entry: Entry): Promise<Entry | 
 function tryWords(refusal: Entry, after: Entry): string {
   const later = `${durationWords(after.atMs - refusal.atMs)} later`;
   if (after.kind === 'refusal' && after.observed !== true)
-    return `${later} it was refused again (${after.code ?? ''})`;
-  return `${later} its ${after.action ?? 'change'} went through`;
+    return `${later} it was refused again (${after.code ?? ''}).`;
+  return `${later} its ${after.action ?? 'change'} went through.`;
 }
 
 interface Evidence {
@@ -218,17 +223,14 @@ interface Evidence {
   readonly atRisk: number | undefined;
 }
 
-function verdictOf(
-  entry: Entry,
-  { after, writers, atRisk = 0 }: Evidence,
-): Pick<RefusalView, 'verdict' | 'because'> {
-  const right = (because: string) => ({ verdict: 'right', because }) as const;
-  const wrong = (because: string) => ({ verdict: 'false alarm', because }) as const;
-  const { code, seen, sha256 } = entry;
+/** The judgement of a refusal, if the journal proves one. */
+function judgementOf(entry: Entry, { after, writers, atRisk = 0 }: Evidence): Fact[] {
+  const { code, seen, sha256, observed } = entry;
+  const refusing = observed === true ? 'Refusing would have been' : 'Refusing was';
+  const right = (words: string): Fact[] => [{ tone: 'right', name: `${refusing} right.`, words }];
   const alarm = falseAlarm(entry, after?.kind === 'change' ? after : undefined);
-  if (alarm === 'unchanged-bytes') return wrong('The file still held the bytes that the session had seen.');
-  if (alarm === 'same-content')
-    return wrong('The session read the unchanged file and then wrote what had been refused.');
+  if (alarm !== undefined)
+    return [{ tone: 'wrong', name: `${refusing} a false alarm.`, words: ALARMS[alarm] }];
   const was = seen?.fingerprint?.sha256;
   if (was !== undefined && sha256 !== undefined && was !== sha256) {
     const who = [...new Set(writers.map(({ session }) => session))].join(', ') || 'Another program';
@@ -239,12 +241,13 @@ function verdictOf(
     return right('It had seen only a part of the file.');
   if (code === 'NOT_READ' && seen === undefined)
     return right('The session had never been shown the text that was there.');
-  if (code === 'OUTSIDE_WORKSPACE') return right('No session may leave its workspace.');
-  return {
-    verdict: 'cannot tell',
-    because: 'The journal has only hashes, and they do not decide this case.',
-  };
+  return code === 'OUTSIDE_WORKSPACE' ? right('No session may leave its workspace.') : [];
 }
+
+const ALARMS = {
+  'unchanged-bytes': 'The file still held the bytes that the session had seen.',
+  'same-content': 'The session read the unchanged file and then wrote what had been refused.',
+} as const;
 
 const MAX_SESSIONS = 200;
 const MAX_TURNS = 20;
@@ -268,10 +271,9 @@ export async function sessionRows({ records, scope }: ViewSources): Promise<Sess
 /** Files that were changed lately, or for which a change was refused. */
 export async function recentFiles({ records, scope }: ViewSources): Promise<FileRow[]> {
   const entries: Entry[] = [];
-  // Each kind is read from its own index.
-  for (const kind of ['change', 'refusal'] as const)
-    entries.push(...(await records.store.entries({ ...scope.filter, kinds: [kind], limit: MAX_RECENT })));
-  return fileRows(entries.sort((a, b) => b.seq - a.seq));
+  for await (const entry of changesAndRefusals(records.store, { ...scope.filter, limit: MAX_RECENT }))
+    entries.push(entry);
+  return fileRows(entries);
 }
 
 /** The newest turns, or the newest of those that began before the entry with this number. */
@@ -283,13 +285,32 @@ function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stan
   return { seq, turn, session, atMs, words: label ?? prompt ?? turn, files, changes: changes.length, stands };
 }
 
+/** The turn that begins with the entry of this number; undefined if no turn begins there. */
+export async function turnAt(sources: ViewSources, seq: number): Promise<TurnView | undefined> {
+  const mark = await entryNumbered(sources, seq);
+  if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
+  const { records, scope } = sources;
+  const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });
+  return turns.find((turn) => turn.seq === seq);
+}
+
 /** A turn with the differences that it made. */
-export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<TurnDetail> {
+export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<DetailView> {
   const entries: Entry[] = [];
   for (const id of turn.changes) {
+    // A turn may have thousands of changes. In between, other requests of the page are answered.
+    await setImmediate();
     const entry = await sources.records.change(id);
     if (entry !== undefined) entries.push(entry);
   }
   const { files, more } = await diffsOf(sources, entries);
-  return { row: turnRow(turn), files: files.map(([, diff]) => ({ ...diff, parts: false })), more };
+  const { seq, atMs, session, root } = turn;
+  const changed = `This turn changed ${countOf(files.length + more, 'file')}${turn.stands ? '' : ', taken back since'}.`;
+  return {
+    row: { seq, atMs, session, kind: 'turn', what: turnRow(turn).words, turn: turn.turn },
+    root,
+    facts: [{ words: files.length === 0 ? 'This turn changed no file.' : changed }, ...missing(more)],
+    files: files.map(([, diff]) => ({ ...diff, parts: false })),
+    canUndo: files.length > 0,
+  };
 }

@@ -1,71 +1,41 @@
 import { countOf } from '../../report/amounts.ts';
 import { harmless, visibleName } from '../../report/bounded.ts';
-import type { DiffRow, EntryView, FeedRow, FileDiff, TurnDetail } from './view-data.ts';
-import { knownWords, STANDING, verdictWords } from './view-words.ts';
-
-/** A change, refusal or turn to share: facts and diffs, and no other contents of files. */
-interface Report {
-  readonly title: string;
-  readonly facts: readonly string[];
-  readonly files: readonly { readonly diff: FileDiff; readonly words: string }[];
-}
+import type { DetailView, DiffRow, Fact, FeedRow, FileDiff } from './view-data.ts';
 
 type ExportForm = 'html' | 'markdown';
 
+/** The entries that can be shared: facts and diffs, and no other contents of files. */
+const SHARED: ReadonlySet<FeedRow['kind']> = new Set(['change', 'refusal', 'turn']);
+
 /** A change, refusal or turn as one self-contained document. Undefined for other entries. */
-export function exported(view: EntryView | TurnDetail, form: ExportForm): string | undefined {
-  const report = 'kind' in view ? entryReport(view) : turnReport(view);
-  if (report === undefined) return undefined;
-  return form === 'html' ? htmlOf(report) : markdownOf(report);
+export function exported(view: DetailView, form: ExportForm): string | undefined {
+  if (!SHARED.has(view.row.kind)) return undefined;
+  return form === 'html' ? htmlOf(view) : markdownOf(view);
 }
 
-function entryReport(view: EntryView): Report | undefined {
-  if (view.kind === 'plain') return undefined;
-  const { row } = view;
-  const title = [row.session, row.what, row.code, row.path].filter((each) => each !== undefined).join(' ');
-  if (view.kind === 'change')
-    return {
-      title,
-      facts: [
-        when(row),
-        STANDING[view.standing],
-        view.command === undefined ? '' : `Command: ${view.command}`,
-        ...view.notices,
-        moreFiles(view.more),
-      ],
-      files: view.files.map((diff) => ({ diff, words: `Had it read the file? ${knownWords(diff.known)}` })),
-    };
-  const since = view.since === undefined ? [] : [view.since];
-  return {
-    title,
-    facts: [
-      when(row),
-      `${view.why}${view.reason === undefined ? '' : ` (${view.reason})`}`,
-      `${verdictWords(view)} ${view.because}`,
-      view.seen,
-      view.next === undefined ? '' : `Next step given: ${view.next}.`,
-      view.after === undefined ? 'The session has not tried again.' : `${view.after.words}.`,
-    ],
-    files: since.map((diff) => ({ diff, words: 'What changed since the session saw the file.' })),
-  };
+function titleOf({ kind, session, what, path, code }: FeedRow): string {
+  if (kind === 'turn') return what;
+  const parts = [session, what, path, code === undefined ? undefined : `[${code}]`];
+  return parts.filter((each) => each !== undefined).join(' ');
 }
 
-function turnReport({ row, files, more }: TurnDetail): Report {
-  const taken = row.stands || files.length === 0 ? '' : 'Taken back since.';
-  return {
-    title: row.words,
-    facts: [when(row), `${countOf(row.files.length, 'file')} changed.`, taken, moreFiles(more)],
-    files: files.map((diff) => ({ diff, words: '' })),
-  };
+function when({ session, atMs, change }: FeedRow): string {
+  const at = new Date(atMs).toISOString().replace('T', ' ').slice(0, 16);
+  return `Session ${session}, ${at} UTC${change === undefined ? '' : `, change ${change}`}.`;
 }
 
-function when(row: Pick<FeedRow, 'session' | 'atMs' | 'change'>): string {
-  const at = new Date(row.atMs).toISOString().replace('T', ' ').slice(0, 16);
-  return `Session ${row.session}, ${at} UTC${row.change === undefined ? '' : `, change ${row.change}`}.`;
+function factsOf({ row, facts }: DetailView): readonly string[] {
+  return [when(row), ...facts.map(factWords)];
 }
 
-function moreFiles(more: number): string {
-  return more === 0 ? '' : `${countOf(more, 'more file')} not shown.`;
+function factWords({ name, words, rows = [] }: Fact): string {
+  const named = name === undefined ? words : `${name}${/[.?]$/.test(name) ? '' : ':'} ${words}`;
+  const proofs = rows.map((row) => `${words === '' ? `${row.what}. ` : ''}${when(row)}`);
+  return [named.trim(), ...proofs].join(' ');
+}
+
+function aboutWords({ about }: DetailView['files'][number]): string {
+  return about === undefined ? '' : factWords(about);
 }
 
 function countsOf({ added, removed, note = '' }: FileDiff): string {
@@ -81,12 +51,12 @@ function cutWords({ cut }: FileDiff): string {
   return cut === 0 ? '' : `${countOf(cut, 'more line')} not shown.`;
 }
 
-function markdownOf({ title, facts, files }: Report): string {
+function markdownOf(view: DetailView): string {
   const plain = (text: string): string =>
     harmless(text)
       .replace(/\s+/g, ' ')
       .replace(/[\\`*_[\]<>#|~&]/g, '\\$&');
-  const parts = files.map(({ diff, words }) => {
+  const parts = view.files.map((diff) => {
     const text = linesOf(diff)
       .map((row) => (row === undefined ? '…' : `${row.sign}${harmless(row.text)}`))
       .join('\n');
@@ -96,10 +66,12 @@ function markdownOf({ title, facts, files }: Report): string {
       .reverse();
     const block = text === '' ? [] : [`${fence}diff\n${text}\n${fence}`];
     const head = `## ${plain(visibleName(diff.path))} ${plain(countsOf(diff))}`;
-    return [head, plain(words), ...block, cutWords(diff)].filter((each) => each !== '').join('\n\n');
+    return [head, plain(aboutWords(diff)), ...block, cutWords(diff)]
+      .filter((each) => each !== '')
+      .join('\n\n');
   });
-  const list = facts.filter((each) => each !== '').map((fact) => `- ${plain(fact)}`);
-  return `${[`# ${plain(title)}`, list.join('\n'), ...parts].join('\n\n')}\n`;
+  const list = factsOf(view).map((fact) => `- ${plain(fact)}`);
+  return `${[`# ${plain(titleOf(view.row))}`, list.join('\n'), ...parts].join('\n\n')}\n`;
 }
 
 const STYLE = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -109,21 +81,24 @@ pre span{display:block;padding:0 .8rem}.a{background:light-dark(#e4f5e9,#14301f)
 
 const CLASSES = { '+': ' class="a"', '-': ' class="r"', ' ': '' } as const;
 
-function htmlOf({ title, facts, files }: Report): string {
+function htmlOf(view: DetailView): string {
+  const title = titleOf(view.row);
   const text = (value: string): string =>
     harmless(value).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
   const line = (row: DiffRow | undefined): string =>
     row === undefined ? '<span>…</span>' : `<span${CLASSES[row.sign]}>${row.sign}${text(row.text)}</span>`;
-  const sections = files.map(({ diff, words }) => {
+  const sections = view.files.map((diff) => {
     const rows = linesOf(diff).map(line).join('');
     return `<h2>${text(visibleName(diff.path))} ${text(countsOf(diff))}</h2>
-<p class="words">${text(`${words} ${cutWords(diff)}`.trim())}</p>${rows === '' ? '' : `\n<pre>${rows}</pre>`}`;
+<p class="words">${text(`${aboutWords(diff)} ${cutWords(diff)}`.trim())}</p>${rows === '' ? '' : `\n<pre>${rows}</pre>`}`;
   });
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(title)}</title><style>${STYLE}</style></head>
 <body><main><h1>${text(title)}</h1>
-<ul>${facts.map((fact) => (fact === '' ? '' : `<li>${text(fact)}</li>`)).join('')}</ul>
+<ul>${factsOf(view)
+    .map((fact) => `<li>${text(fact)}</li>`)
+    .join('')}</ul>
 ${sections.join('\n')}
 </main><footer><p>Recorded by Lookfirst</p></footer></body></html>
 `;

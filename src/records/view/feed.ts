@@ -1,6 +1,6 @@
 import type { Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
-import type { EntryFilter, Store } from '../../store/store.ts';
+import { type EntryFilter, type Store, walkEntries } from '../../store/store.ts';
 import { refusalWords, whatOf } from '../entry-words.ts';
 import { rootOfPath } from '../net-effects.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
@@ -10,8 +10,6 @@ import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
  * match, a client needs several requests.
  */
 const MAX_LOOKED_AT = 4000;
-
-const BATCH = 1000;
 
 /** An entry as one row of the viewer's list of events (the feed). */
 export function feedRow(entry: Entry): FeedRow {
@@ -32,7 +30,7 @@ export function feedRow(entry: Entry): FeedRow {
 export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolean {
   if (code !== undefined && entry.code !== code) return false;
   if (turn !== undefined && entry.turn !== turn) return false;
-  if (path === undefined || path === '') return true;
+  if (path === undefined) return true;
   const part = path.toLowerCase();
   const names = [entry.path ?? '', ...(entry.effects ?? []).map(({ relative }) => relative)];
   return names.some((name) => name.toLowerCase().includes(part));
@@ -48,38 +46,48 @@ interface FeedRequest {
 }
 
 /**
- * Returns a page of the feed (the viewer's list of events). Stops after about `MAX_LOOKED_AT`
- * entries. If few of them match the filter, the page may be short or empty although more entries
- * follow.
+ * Returns a page of the feed (the viewer's list of events). Stops after `MAX_LOOKED_AT` entries. If
+ * few of them match the filter, the page may be short or empty although more entries follow.
  */
-export async function feedPage(store: Store, request: FeedRequest): Promise<FeedPage> {
-  const { filter, limit } = request;
+export async function feedPage(
+  store: Store,
+  { near, filter, before, limit }: FeedRequest,
+): Promise<FeedPage> {
+  const { session, kinds, path, code, turn } = filter;
+  // If the store can apply the whole filter, every entry matches.
+  const isPlain = [path, code, turn].every((each) => each === undefined);
+  const looked = isPlain ? limit : MAX_LOOKED_AT;
   const rows: FeedRow[] = [];
-  let before = request.before;
-  for (let looked = 0; looked < MAX_LOOKED_AT; ) {
-    const wanted = isPlain(filter) ? limit - rows.length : BATCH;
-    const batch = await store.entries(filterFor({ ...request, before, limit: wanted }));
-    const fitting = batch.filter((entry) => fitsFeed(entry, filter)).slice(0, limit - rows.length);
-    rows.push(...fitting.map(feedRow));
-    if (rows.length >= limit) return { rows, next: fitting.at(-1)?.seq ?? 0 };
-    if (batch.length < wanted) return { rows };
-    before = batch.at(-1)?.seq;
-    looked += batch.length;
+  const query = { ...near, ...defined({ session, kinds, beforeSeq: before }), limit: looked };
+  let [count, last] = [0, 0];
+  for await (const entry of walkEntries(store, query)) {
+    count += 1;
+    last = entry.seq;
+    if (fitsFeed(entry, filter)) rows.push(feedRow(entry));
+    if (rows.length >= limit) break;
   }
-  return { rows, ...(before === undefined ? {} : { next: before }) };
+  return { rows, ...(count < looked && rows.length < limit ? {} : { next: last }) };
 }
 
-function filterFor({ near, filter: { session, kinds }, before, limit }: FeedRequest): EntryFilter {
-  return {
-    ...near,
-    ...defined({ session, kinds, beforeSeq: before }),
-    limit,
-  };
-}
-
-/** True if the store can apply the whole filter. */
-function isPlain({ path, code, turn }: FeedFilter): boolean {
-  return (path === undefined || path === '') && code === undefined && turn === undefined;
+/**
+ * Changes and refusals, newest first. `limit` applies to each of the two. Each is read from its own
+ * index, and in pages, so that other requests are answered in between.
+ */
+export async function* changesAndRefusals(
+  store: Store,
+  filter: Omit<EntryFilter, 'kinds'>,
+): AsyncGenerator<Entry> {
+  const walks = (['change', 'refusal'] as const).map((kind) =>
+    walkEntries(store, { ...filter, kinds: [kind] }),
+  );
+  let [change, refusal] = await Promise.all(walks.map((walk) => walk.next()));
+  const [changes, refusals] = walks;
+  while (change?.done === false || refusal?.done === false) {
+    const isChange = (change?.value?.seq ?? 0) > (refusal?.value?.seq ?? 0);
+    yield (isChange ? change : refusal)?.value as Entry;
+    if (isChange) change = await changes?.next();
+    else refusal = await refusals?.next();
+  }
 }
 
 /**

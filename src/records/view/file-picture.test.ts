@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { desk, ok } from '../../../test/support/desk.ts';
+import { parseLines } from '../line-ranges.ts';
 import { Records } from '../records.ts';
 import { Scope } from '../scope.ts';
 import { carriedPicture, filePicture, linesBy } from './file-picture.ts';
-import { parseLines } from './parse-lines.ts';
 import { seenWords } from './view-words.ts';
 
 describe('the picture of a file', () => {

@@ -9,11 +9,11 @@ import { decodeText } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
-import { readLive } from '../net-effects.ts';
+import { clippedTo, countIn, parseLines } from '../line-ranges.ts';
+import { findText, readLive } from '../path-diffs.ts';
 import type { Records } from '../records.ts';
-import { findText, type ViewSources, viewText } from './diffs.ts';
+import { type ViewSources, viewText } from './diffs.ts';
 import { feedRow } from './feed.ts';
-import { clippedTo, parseLines } from './parse-lines.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
 /** The maximum number of changes in a file's history. Lines from older changes have no author. */
@@ -181,22 +181,22 @@ interface Seer {
 /** The lines of the file that a session was shown; undefined if none. */
 async function seenBy({ records }: ViewSources, seer: Seer): Promise<SeenLines | undefined> {
   const { root, session, now } = seer;
-  const sighting = knownOf(await records.store.recall(session, now.key));
+  const sighting = knownOf((await records.store.recallMany(session, [now.key])).get(now.key));
   if (sighting === undefined || sighting.how === 'listing' || sighting.tombstone === true)
     return readBefore(records, seer);
   const { fingerprint } = sighting;
   const total = lineCount(now.text);
   if (fingerprint?.sha256 === now.sha256)
     return wordsFor(sighting, { seen: rangesOf(sighting.coverage, total), stale: [] }, total);
-  const found = fingerprint && (await findText(records, fingerprint, { root, key: now.key }));
-  if (found === undefined || 'missing' in found)
+  const then = await findText(records.images, fingerprint, { root, key: now.key });
+  if (then === undefined)
     return { seen: [], stale: rangesOf(sighting.coverage, total), words: 'its view is older than the file' };
-  const ranges = rangesOf(sighting.coverage, lineCount(found.text));
-  return wordsFor(sighting, carriedPicture(ranges, found.text, now.text), total);
+  const ranges = rangesOf(sighting.coverage, lineCount(then));
+  return wordsFor(sighting, carriedPicture(ranges, then, now.text), total);
 }
 
 function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): SeenLines {
-  const count = ranges.seen.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  const count = countIn(ranges.seen);
   if (coverage.kind === 'none') return { ...ranges, words: 'its context was summarised' };
   if (ranges.stale.length > 0)
     return { ...ranges, words: `the file changed since its last read · knows ${count} of ${total} lines` };
@@ -208,7 +208,7 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
 
 /** The newest reads of a file by any session, newest first. */
 async function newestReads({ records, scope }: ViewSources, key: string): Promise<readonly Entry[]> {
-  const afterSeq = Math.max(0, (await records.newestSeq()) - MAX_DISTANCE);
+  const afterSeq = Math.max(0, (await records.store.state()).head.seq - MAX_DISTANCE);
   return records.store.entries({ ...scope.filter, key, kinds: ['read'], afterSeq, limit: MAX_READS });
 }
 

@@ -35,9 +35,10 @@ export function laneAxis(times: readonly number[], width: number): LaneAxis {
   return { first, at: times.length === 0 ? [] : at, pauses };
 }
 
-/** Formats a length of time: `12 s`, `3 min`, `5 h`, `2 days`. */
+/** Formats a length of time: `less than a second`, `12 s`, `3 min`, `5 h`, `2 days`. */
 export function durationWords(ms: number): string {
   const seconds = Math.round(ms / 1000);
+  if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;

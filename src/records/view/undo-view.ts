@@ -4,10 +4,10 @@ import { type Refusal, reasonOf } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { TakenBack } from '../undo-jobs.ts';
-import { type ViewSources, viewText } from './diffs.ts';
+import type { ViewSources } from './diffs.ts';
 import { unifiedRows } from './hunks.ts';
 import type { FileDiff, UndoView } from './view-data.ts';
-import { WHY } from './view-words.ts';
+import { refusedBecause } from './view-words.ts';
 
 /** The files, and the later changes of each file, that are searched for edits that stay. */
 const MAX_SEARCHED = 200;
@@ -24,17 +24,17 @@ export async function takenView(
     ok: true,
     ...(change === undefined ? {} : { change }),
     files,
-    diffs: previewDiffs(sources, { root, diff, paths: files.map(({ path }) => path) }),
+    diffs: previewDiffs({ root, diff, paths: files.map(({ path }) => path) }),
     stays: await staying(sources, taken, part),
   };
 }
 
 /** A refused undo: the reason and, if later changes of the file prevent the undo, their diff. */
-export function conflictView(sources: ViewSources, refusal: Refusal, root: string): UndoView {
+export function conflictView(refusal: Refusal, root: string): UndoView {
   const { code, path } = refusal;
   const diff = code === 'STALE' ? refusal.detail?.diff : undefined;
-  const reason = reasonOf(refusal) ?? WHY[code];
-  const diffs = diff === undefined ? [] : [section(sources, { root, path, text: diff })];
+  const reason = reasonOf(refusal) ?? refusedBecause(code);
+  const diffs = diff === undefined ? [] : [section(root, path, diff)];
   return { ok: false, code, path, reason, diffs };
 }
 
@@ -79,10 +79,15 @@ async function laterEdits({ records }: ViewSources, path: string, undone: readon
  * Splits the diff of an undo preview into sections, one per file. Each section begins with the
  * file's path on a line of its own.
  */
-function previewDiffs(
-  sources: ViewSources,
-  { root, diff, paths }: { readonly root: string; readonly diff: string; readonly paths: readonly string[] },
-): FileDiff[] {
+function previewDiffs({
+  root,
+  diff,
+  paths,
+}: {
+  readonly root: string;
+  readonly diff: string;
+  readonly paths: readonly string[];
+}): FileDiff[] {
   const names = new Map(paths.map((path) => [pathText(path), path]));
   const sections: { path: string; lines: string[] }[] = [];
   const lines = diff.split('\n');
@@ -91,14 +96,9 @@ function previewDiffs(
     if (path !== undefined) sections.push({ path, lines: [] });
     else sections.at(-1)?.lines.push(line);
   }
-  return sections.map(({ path, lines: rows }) => section(sources, { root, path, text: rows.join('\n') }));
+  return sections.map(({ path, lines: rows }) => section(root, path, rows.join('\n')));
 }
 
-function section(
-  sources: ViewSources,
-  { root, path, text }: { readonly root: string; readonly path: string; readonly text: string },
-): FileDiff {
-  const rows = unifiedRows(text, (line) => viewText(sources, path, line));
-  const [note] = text.match(/^[(…].*$/m) ?? [];
-  return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
+function section(root: string, path: string, text: string): FileDiff {
+  return { root, path, ...unifiedRows(text), hidden: 0, parts: false };
 }

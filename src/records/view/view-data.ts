@@ -89,12 +89,16 @@ export interface DiffRow {
   readonly hunk?: number;
 }
 
-/** The change of one file. */
-export interface FileDiff {
-  readonly root: string;
-  readonly path: string;
+/** The number of lines that a change added and removed. */
+export interface LineCount {
   readonly added: number;
   readonly removed: number;
+}
+
+/** The change of one file. */
+export interface FileDiff extends LineCount {
+  readonly root: string;
+  readonly path: string;
   /**
    * The rows in groups. Each group holds neighbouring hunks and the unchanged lines around them.
    */
@@ -109,66 +113,27 @@ export interface FileDiff {
   readonly parts: boolean;
 }
 
-/** A session's knowledge of a file before its change. */
-export interface KnownBefore {
-  readonly state: 'new' | 'wrote' | 'whole' | 'part' | 'older' | 'unknown';
-  /** The words that describe `state` to users. */
+/** A statement about an entry or turn. */
+export interface Fact {
+  /** What the words are about. */
+  readonly name?: string;
   readonly words: string;
+  /** Present if the statement stands out. `right` and `wrong` judge a refusal. */
+  readonly tone?: 'note' | 'warn' | 'right' | 'wrong';
+  /** The entries that prove the statement. */
+  readonly rows?: readonly FeedRow[];
 }
 
-export interface ChangeView {
-  readonly kind: 'change';
-  readonly row: FeedRow;
-  readonly files: readonly (FileDiff & { readonly known: KnownBefore })[];
-  /** The number of files that are not shown. */
-  readonly more: number;
-  readonly notices: readonly string[];
-  readonly standing: 'stands' | 'partly' | 'taken back';
-  /** The changes that undid this change, or parts of it. */
-  readonly undoneBy: readonly FeedRow[];
-  /** The change that this change undid. */
-  readonly undoes?: FeedRow;
-  readonly command?: string;
-}
-
-export interface RefusalView {
-  readonly kind: 'refusal';
+/** One entry or turn with everything that belongs to it, for the page and for documents. */
+export interface DetailView {
   readonly row: FeedRow;
   /** The path of the row is relative to this root. */
   readonly root: string;
-  /** Present if the refusal was only recorded (`mode: observe`), and the call passed. */
-  readonly observed?: true;
-  /** The reason in one sentence. */
-  readonly why: string;
-  readonly reason?: string;
-  readonly seen: string;
-  /**
-   * `right`: the journal proves that the refusal was justified. `false alarm`: the journal proves
-   * the opposite. `cannot tell`: the journal proves neither.
-   */
-  readonly verdict: 'right' | 'false alarm' | 'cannot tell';
-  readonly because: string;
-  /**
-   * The diff between the content that the session saw and the content at the time of the refusal.
-   */
-  readonly since?: FileDiff;
-  /** Changes by other sessions after the session last saw the file and before the refusal. */
-  readonly writers: readonly FeedRow[];
-  /** The next step that the refusal named. Absent if the session did not get the refusal. */
-  readonly next?: string;
-  /** The session's next attempt to change the same file. */
-  readonly after?: { readonly row: FeedRow; readonly words: string };
+  readonly facts: readonly Fact[];
+  readonly files: readonly (FileDiff & { readonly about?: Fact })[];
+  /** True if something is left that an undo could take back. */
+  readonly canUndo: boolean;
 }
-
-export interface PlainView {
-  readonly kind: 'plain';
-  readonly row: FeedRow;
-  /** The path of the row is relative to this root. */
-  readonly root: string;
-  readonly words: string;
-}
-
-export type EntryView = ChangeView | RefusalView | PlainView;
 
 /** The lines that one session has seen and changed, in current line numbers. */
 export interface Strip {
@@ -200,12 +165,6 @@ export interface FilePicture {
   readonly authors: readonly number[];
 }
 
-export interface TurnDetail {
-  readonly row: TurnRow;
-  readonly files: readonly FileDiff[];
-  readonly more: number;
-}
-
 /** The result or preview of an undo, or the reason why it does nothing. */
 export type UndoView =
   | {
@@ -228,8 +187,7 @@ export type UndoView =
 /** The data for the viewer's first page. */
 export interface StartView {
   readonly folders: readonly string[];
-  readonly canUndo: boolean;
-  /** The reason why this viewer cannot undo changes. */
+  /** The reason why this viewer cannot undo changes; absent if it can. */
   readonly readOnly?: string;
   /** True if the viewer can play the scenes of `lookfirst demo`. */
   readonly canDemo: boolean;
@@ -246,7 +204,7 @@ export interface LiveView {
 }
 
 /** Added and removed lines of changes, by the numbers of their entries. */
-export type LineCounts = Readonly<Record<number, readonly [added: number, removed: number]>>;
+export type LineCounts = Readonly<Record<number, LineCount>>;
 
 /** The refusals of one session, or about one file. */
 export interface SavedBy {
@@ -264,7 +222,7 @@ export interface Saves {
   /** Refused changes of a whole file that would have removed lines its session had not seen. */
   readonly overwrites: number;
   readonly lines: number;
-  readonly byCode: readonly (readonly [code: string, count: number])[];
+  readonly byCode: readonly (readonly [code: RefusalCode, count: number])[];
   /** One count for each day, oldest first; days as YYYY-MM-DD. */
   readonly byDay: readonly (readonly [day: string, count: number])[];
   readonly bySession: readonly SavedBy[];
@@ -272,14 +230,4 @@ export interface Saves {
   /** Commands that removed bytes that nothing else held, and that Lookfirst kept. */
   readonly destroyed: readonly FeedRow[];
   readonly falseAlarms: readonly FeedRow[];
-  /**
-   * The effect of showing diffs instead of whole files. `times`: the number of diffs shown.
-   * `diffBytes`: their size. `rereadBytes`: the size of the whole files.
-   */
-  readonly diffs: { readonly rereadBytes: number; readonly diffBytes: number; readonly times: number };
-  readonly state: {
-    readonly entries: number;
-    readonly storeBytes: number;
-    readonly images: { readonly count: number; readonly bytes: number };
-  };
 }

@@ -1,35 +1,58 @@
 import type { Notice } from '../../model/results.ts';
 import type { NextStep, RefusalCode } from '../../model/verdict.ts';
-import type { ChangeView, KnownBefore, RefusalView } from './view-data.ts';
 
-/** The reason for each refusal code, in words for users of the viewer. */
-export const WHY: Readonly<Record<RefusalCode, string>> = {
-  OUTSIDE_WORKSPACE: 'The path leads out of the workspace.',
-  PROTECTED: 'The policy protects this path.',
-  READ_ONLY: 'The file, its folder or the session is read-only.',
-  NOT_FOUND: 'There was nothing at that path.',
-  NOT_A_FILE: 'There is something other than a file at that path.',
-  NOT_READ: 'The session had not read the file, so it would have destroyed text that it never saw.',
-  PARTIALLY_READ: 'The session had read only a part of the file, and the change concerned the rest too.',
-  READ_EXPIRED: 'The session had read the file too long ago.',
-  STALE: 'The file had changed since the session read it. The change would have destroyed the newer text.',
-  DELETED: 'The file had been deleted since the session read it.',
-  ALREADY_EXISTS: 'Something was at that path already.',
-  REVISION_MISMATCH: "The revision in the call was not the file's current one.",
-  NO_MATCH: 'The text to replace was not in the file.',
-  AMBIGUOUS_MATCH: 'The text to replace was in the file more than once.',
-  NOT_TEXT: 'The file is not text.',
-  TOO_LARGE: 'The file is larger than the policy allows.',
-  PLACEHOLDER_CONTENT:
+/** Each refusal code in a few words, for lists, and as a sentence. */
+const REFUSALS: Readonly<Record<RefusalCode, readonly [brief: string, sentence: string]>> = {
+  OUTSIDE_WORKSPACE: ['outside', 'The path leads out of the workspace.'],
+  PROTECTED: ['protected', 'The policy protects this path.'],
+  READ_ONLY: ['read-only', 'The file, its folder or the session is read-only.'],
+  NOT_FOUND: ['not found', 'There was nothing at that path.'],
+  NOT_A_FILE: ['not a file', 'There is something other than a file at that path.'],
+  NOT_READ: [
+    'not read',
+    'The session had not read the file, so it would have destroyed text that it never saw.',
+  ],
+  PARTIALLY_READ: [
+    'partly read',
+    'The session had read only a part of the file, and the change concerned the rest too.',
+  ],
+  READ_EXPIRED: ['read too long ago', 'The session had read the file too long ago.'],
+  STALE: [
+    'outdated',
+    'The file had changed since the session read it. The change would have destroyed the newer text.',
+  ],
+  DELETED: ['deleted meanwhile', 'The file had been deleted since the session read it.'],
+  ALREADY_EXISTS: ['already there', 'Something was at that path already.'],
+  REVISION_MISMATCH: ['other revision', "The revision in the call was not the file's current one."],
+  NO_MATCH: ['text not found', 'The text to replace was not in the file.'],
+  AMBIGUOUS_MATCH: ['text not unique', 'The text to replace was in the file more than once.'],
+  NOT_TEXT: ['not text', 'The file is not text.'],
+  TOO_LARGE: ['too large', 'The file is larger than the policy allows.'],
+  PLACEHOLDER_CONTENT: [
+    'placeholder text',
     'The new text held a placeholder ("rest unchanged") or line numbers instead of the real lines.',
-  REDACTED_READ: 'The session had seen the file only with secrets masked.',
-  UNVERIFIABLE: 'Lookfirst could not check what was there.',
-  BUSY: 'Another process held the file.',
-  INVALID_ARGUMENT: 'The call was not valid.',
-  NO_SANDBOX: 'There was no sandbox to run the command in.',
-  COMMAND_CONFLICT: 'A file that the command changed was changed by another program at the same time.',
-  WOULD_DESTROY: 'The command would have destroyed work that exists nowhere else.',
+  ],
+  REDACTED_READ: ['secrets masked', 'The session had seen the file only with secrets masked.'],
+  UNVERIFIABLE: ['not checkable', 'Lookfirst could not check what was there.'],
+  BUSY: ['in use', 'Another process held the file.'],
+  INVALID_ARGUMENT: ['invalid call', 'The call was not valid.'],
+  NO_SANDBOX: ['no sandbox', 'There was no sandbox to run the command in.'],
+  COMMAND_CONFLICT: [
+    'changed meanwhile',
+    'A file that the command changed was changed by another program at the same time.',
+  ],
+  WOULD_DESTROY: ['would destroy work', 'The command would have destroyed work that exists nowhere else.'],
 };
+
+/** A refusal code in a few words. */
+export function refusedWord(code: string): string {
+  return Object.hasOwn(REFUSALS, code) ? REFUSALS[code as RefusalCode][0] : code;
+}
+
+/** The reason for a refusal as a sentence, for users of the viewer. */
+export function refusedBecause(code: RefusalCode): string {
+  return REFUSALS[code][1];
+}
 
 /** The words for each next step that a refusal can name. */
 export const NEXT: Readonly<Record<NextStep, string>> = {
@@ -64,40 +87,13 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   'came-back': 'The file again had an earlier content that the session had read.',
   'lost-change': "A command dropped another writer's change.",
   'older-files': 'A command moved files from paths that are not recorded.',
+  'in-stash': 'A stash still has what the command removed.',
   destroyed: 'The command removed what nothing else holds. It is kept: an undo restores it.',
   'not-kept': 'Some earlier bytes could not be kept. An undo cannot bring them back.',
 };
 
-/** The words for what is left of a change. */
-export const STANDING: Readonly<Record<ChangeView['standing'], string>> = {
-  stands: '',
-  partly: 'Parts of this change were taken back.',
-  'taken back': 'This change was taken back.',
-};
-
-/** The words for what a session knew of a file before it changed the file. */
-export function knownWords({ state, words }: KnownBefore): string {
-  return `${KNOWN[state]} ${words}.`;
-}
-
-const KNOWN: Readonly<Record<KnownBefore['state'], string>> = {
-  new: 'New file:',
-  wrote: 'Yes:',
-  whole: 'Yes:',
-  part: 'In part:',
-  older: 'Not this version:',
-  unknown: 'No:',
-};
-
-/** The verdict on a refusal in words. `observed`: it was only recorded, and the call passed. */
-export function verdictWords({ verdict, observed }: Pick<RefusalView, 'verdict' | 'observed'>): string {
-  if (verdict === 'false alarm')
-    return observed === true ? 'Refusing would have been a false alarm.' : 'This was a false alarm.';
-  const right = observed === true ? 'refusing would have been right' : 'refusing was right';
-  return verdict === 'right'
-    ? `${right[0]?.toUpperCase()}${right.slice(1)}.`
-    : `It is not known whether ${right}.`;
-}
+/** Says that a refusal was only recorded. */
+export const OBSERVED = 'The call passed, because the policy only observes (mode: observe).';
 
 export function noticeWords(kind: Notice['kind']): string {
   return NOTICES[kind] ?? `Notice: ${kind}.`;

@@ -2,6 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import {
   closeSync,
   constants,
+  createReadStream,
   fsync,
   linkSync,
   lstatSync,
@@ -12,7 +13,6 @@ import {
   renameSync,
   unlinkSync,
   utimesSync,
-  writeSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,25 +60,13 @@ export class FileBlobs {
   }
 
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint): Promise<void> {
-    return this.#attempt('store', fingerprint.sha256, async () => {
-      if (this.#renew(fingerprint.sha256)) return;
-      const temp = this.#temp(fingerprint.sha256);
-      try {
-        const fd = this.#inFolder(() => openSync(temp, 'wx', COPY_MODE));
-        try {
-          for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
-        } finally {
-          closeSync(fd);
-        }
-        this.#publish(temp, fingerprint.sha256);
-      } catch (error) {
-        removeIfThere(temp);
-        throw error;
-      }
-    });
+    return this.keepChunks([bytes], fingerprint);
   }
 
-  keepChunks(chunks: AsyncIterable<Uint8Array>, fingerprint: Fingerprint): Promise<void> {
+  keepChunks(
+    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    fingerprint: Fingerprint,
+  ): Promise<void> {
     const { sha256, size } = fingerprint;
     return this.#attempt('store', sha256, async () => {
       if (this.#renew(sha256)) return;
@@ -153,20 +141,10 @@ export class FileBlobs {
       return file === undefined ? undefined : openSync(file, READ);
     });
     if (fd === undefined) throw missingImage(sha256);
-    closeSync(fd);
-    const handle = await open(this.#find(sha256) ?? this.#file(sha256), READ);
     const digest = createHash('sha256');
-    try {
-      for (;;) {
-        const buffer = new Uint8Array(CHUNK_BYTES);
-        const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
-        if (bytesRead === 0) break;
-        const chunk = buffer.subarray(0, bytesRead);
-        digest.update(chunk);
-        yield chunk;
-      }
-    } finally {
-      await handle.close();
+    for await (const chunk of createReadStream('', { fd, highWaterMark: CHUNK_BYTES })) {
+      digest.update(chunk);
+      yield chunk;
     }
     if (digest.digest('hex') !== sha256) throw damagedImage(sha256, this.#file(sha256));
   }

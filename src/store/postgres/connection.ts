@@ -9,6 +9,7 @@ import {
   lossOf,
   READ_ONLY,
   STATEMENT_NAMES,
+  TOO_LATE,
 } from './server-faults.ts';
 
 /** Every call ends within this time, whatever the network does. */
@@ -60,11 +61,10 @@ export class PostgresConnection {
   #running = 0;
   #closed = false;
   #away = false;
-  #generation = 0;
+  /** The server's clock minus `performance.now()`, never too great. Undefined if it is not known. */
+  #clockMs: number | undefined;
   /** The client, once it is known that no pooler is between it and the server. */
   #direct: PgClient | undefined;
-  /** The client whose queries are collected until the end of this turn of the event loop. */
-  #collecting: PgClient | undefined;
 
   private constructor(
     url: string,
@@ -152,12 +152,14 @@ export class PostgresConnection {
     await this.#disconnect();
   }
 
-  /**
-   * The number of connections opened so far. If it has changed since data was sent, the server may
-   * have died and lost the data.
-   */
-  get generation(): number {
-    return this.#generation;
+  /** The server's clock, read by an answer that has just arrived. */
+  noteClock(serverMs: number): void {
+    this.#clockMs = serverMs - performance.now();
+  }
+
+  /** The time on the server's clock at which a query that is sent now ends; undefined if it is not known. */
+  get deadline(): number | undefined {
+    return this.#clockMs && Math.floor(this.#clockMs + performance.now() + this.#deadlineMs);
   }
 
   /** True from the first lost query until the next answered one. */
@@ -177,21 +179,25 @@ export class PostgresConnection {
     this.#onQuery(query.text);
     try {
       const isNamed = name !== undefined && this.#direct === client;
-      this.#collect(client);
-      const { rows } = await client.ask(isNamed ? { name, ...query } : query);
+      const { rows } = await client.query(isNamed ? { name, ...query } : query);
       this.#away = false;
       return rows;
     } catch (error) {
-      if (!isServerError(error)) {
-        this.#away = true;
-        this.#drop(client);
-      } else if (STATEMENT_NAMES.has(error.code)) this.#direct = undefined;
-      else if (error.code === READ_ONLY) this.#leave(client);
+      this.#noteError(error, client);
       throw faultOf(error, 'unanswered');
     } finally {
       this.#running -= 1;
       if (this.#running === 0 && !this.#closed) this.#closeWhenIdle();
     }
+  }
+
+  #noteError(error: unknown, client: PgClient): void {
+    if (!isServerError(error)) {
+      this.#away = true;
+      this.#drop(client);
+    } else if (STATEMENT_NAMES.has(error.code)) this.#direct = undefined;
+    else if (error.code === TOO_LATE) this.#clockMs = undefined;
+    else if (error.code === READ_ONLY) this.#leave(client);
   }
 
   /** True if an earlier record without an answer must be sent on this connection first. */
@@ -215,21 +221,6 @@ export class PostgresConnection {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /**
-   * Collects all queries of this turn of the event loop and sends them with one system call.
-   * Sessions that share the connection then also get their answers together.
-   */
-  #collect(client: PgClient): void {
-    if (this.#collecting === client) return;
-    this.#collecting = client;
-    const stream = client.connection?.stream;
-    stream?.cork?.();
-    process.nextTick(() => {
-      if (this.#collecting === client) this.#collecting = undefined;
-      stream?.uncork?.();
-    });
-  }
-
   #connected(): Promise<PgClient> {
     // A query that is lost while the store is being closed is not sent again.
     if (this.#closed) return Promise.reject(closedFault());
@@ -251,7 +242,6 @@ export class PostgresConnection {
     client.on('end', () => this.#drop(client));
     try {
       await client.connect();
-      this.#generation += 1;
       this.#failure = undefined;
       this.#findPooler(client);
       return client;
@@ -281,8 +271,9 @@ export class PostgresConnection {
    * the one that accepted the connection. Callers do not wait for this check.
    */
   #findPooler(client: PgClient): void {
-    client.ask({ text: 'select pg_backend_pid() as pid', values: [] }).then(
+    client.query({ text: `select pg_backend_pid() as pid, ${SERVER_CLOCK} as now`, values: [] }).then(
       ({ rows: [row] }) => {
+        this.noteClock(Number(row?.['now']));
         if (row?.['pid'] === client.processID) this.#direct = client;
       },
       () => undefined,
@@ -425,18 +416,14 @@ interface PgQuery {
   readonly query_timeout?: number;
 }
 
-interface Answer {
-  readonly rows: readonly Row[];
-}
-
-/** The part of the `pg` client that we use, and our own method `ask`, which sends a query. */
+/** The part of the `pg` client that we use. */
 interface PgClient {
   /** The id of the server process, as reported when the connection was made. */
   readonly processID?: number | null;
   /** An internal field of the driver. Other versions may not have it. */
-  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void; destroy?(): void } };
+  readonly connection?: { readonly stream?: { destroy?(): void } };
   connect(): Promise<unknown>;
-  ask(query: PgQuery): Promise<Answer>;
+  query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
   end(): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
@@ -453,19 +440,8 @@ interface PgOptions {
   readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
 }
 
-/** A query object of the driver. The client reads these fields when it sends the query. */
-interface DriverQuery {
-  name?: string;
-  query_timeout?: number;
-}
-
 interface PgDriver {
-  readonly Client: new (options: PgOptions) => Omit<PgClient, 'ask'> & { query(query: DriverQuery): unknown };
-  readonly Query: new (
-    text: string,
-    values: readonly PgValue[],
-    done: (error: unknown, answer: Answer) => void,
-  ) => DriverQuery;
+  readonly Client: new (options: PgOptions) => PgClient;
   readonly types: PgOptions['types'];
 }
 
@@ -474,26 +450,12 @@ const INT8 = 20;
 
 /** Loads `pg`, which only users of this store install. Throws a Fault if the package is missing. */
 export async function loadPostgres(driver = 'pg'): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
-  const { Client, Query, types } = await installedDriver(driver);
-  class AskingClient extends Client {
-    /**
-     * Sends a query. Builds the query object itself: letting the client build it from a plain
-     * description would take a quarter of the client's time.
-     */
-    ask({ text, values, name, query_timeout }: PgQuery): Promise<Answer> {
-      return new Promise((resolve, reject) => {
-        const query = new Query(text, values, (error, answer) => (error ? reject(error) : resolve(answer)));
-        if (name !== undefined) query.name = name;
-        if (query_timeout !== undefined) query.query_timeout = query_timeout;
-        this.query(query);
-      });
-    }
-  }
+  const { Client, types } = await installedDriver(driver);
   const parsers = {
     getTypeParser: (oid: number, format?: string): ((text: string) => unknown) =>
       oid === INT8 ? Number : types.getTypeParser(oid, format),
   };
-  return (options) => new AskingClient({ ...options, types: parsers });
+  return (options) => new Client({ ...options, types: parsers });
 }
 
 const DRIVER_MISSING =

@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Fault, isMissing, isTaken } from '../../model/fault.ts';
+import { Fault, unlessMissing } from '../../model/fault.ts';
 import { isBelow, isWithin } from '../../model/path.ts';
+import { makeOnce } from '../prepare-home.ts';
 
 /** Fields whose text, or list of texts, is a path in a workspace. */
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
@@ -160,15 +161,7 @@ export function machineOf(home: string): string {
   const file = join(home, FILE);
   const known = readIfThere(file);
   if (known !== undefined) return known;
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(draft, `${newName()}\n`, { flag: 'wx', mode: 0o600 });
-    linkSync(draft, file);
-  } catch (error) {
-    if (!isTaken(error)) throw error;
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  makeOnce(file, `${newName()}\n`);
   return readIfThere(file) ?? newName();
 }
 
@@ -187,10 +180,5 @@ function newName(): string {
 }
 
 function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  return unlessMissing(() => readFileSync(file, 'utf8').trim());
 }

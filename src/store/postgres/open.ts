@@ -1,7 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { basename } from 'node:path';
 import { LocalLocks } from '../../lock/locks.ts';
-import { Fault } from '../../model/fault.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Durability } from '../../model/policy.ts';
 import { FileBlobs } from '../blobs/file-blobs.ts';
@@ -10,36 +9,22 @@ import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
 import type { FleetOptions, FleetView, OpenedState, WorkspaceName } from '../state.ts';
 import type { Store } from '../store.ts';
-import { type ConnectionOptions, explained, PostgresConnection, SERVER_CLOCK } from './connection.ts';
+import { type ConnectionOptions, PostgresConnection, SERVER_CLOCK } from './connection.ts';
 import { Heart, LeasedLocks } from './heart.ts';
 import { checkWorkspaceName, existingMachineOf, type MachinePlace, machineOf, Names } from './names.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { makePartitions, makeSchema, SCHEMA_VERSION, versionOf } from './schema.ts';
+import { makeSchema, SCHEMA_VERSION, versionOf } from './schema.ts';
 
 /** Opens the store of a `postgres:` URL, and creates its schema if there is none. */
 export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
   const db = await PostgresConnection.open(url, options);
   try {
     await makeSchema(db);
-    await prepareDays(db);
     return new PostgresStore(db, { names: new Names(), owner: 'store', sharedRoots: [] });
   } catch (error) {
     await db.close();
     throw error;
-  }
-}
-
-/** Creates the table partitions for the entries of the next days. */
-async function prepareDays(db: PostgresConnection): Promise<void> {
-  try {
-    await explained(
-      makePartitions(db, Date.now()),
-      'creating the tables of the next days in the fleet store, or waiting for another process that creates them',
-    );
-  } catch (error) {
-    // A role that may only read cannot create partitions and does not need them.
-    if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
   }
 }
 
@@ -64,7 +49,6 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     const [places, { key, aheadMs }] = await Promise.all([
       servedPlaces(db, machine, fleet),
       readKeyAndClock(db),
-      prepareDays(db),
     ]);
     names.places = namedPlaces(places, fleet.readAs);
     names.folders = fleet.roots;
@@ -76,9 +60,9 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       owner: owner.id,
       heart,
       durability,
-      reads: fleet.reads ?? 'all',
+      summarisesReads: true,
       sharedRoots,
-      home,
+      deadline: () => db.deadline,
       warnings: [...clockWarnings(aheadMs), ...nameWarnings(places, fleet)],
     });
     const local = new LocalLocks({ home, owner: owner.tag, isAlive: owner.isTagAlive });
@@ -282,6 +266,7 @@ async function readKeyAndClock(
   const askedMs = Date.now();
   const [row] = await db.query(`select revision_key, ${SERVER_CLOCK} as now from ${db.schema}.meta`);
   const serverMs = Number(row?.['now']);
+  db.noteClock(serverMs);
   // The server read its clock at some moment between the question and the answer. Only a server
   // time outside that interval proves that the clocks differ.
   const aheadMs = Math.max(askedMs - serverMs, 0) || Math.min(Date.now() - serverMs, 0);

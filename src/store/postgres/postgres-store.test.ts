@@ -153,9 +153,9 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     await expect(one.record({ entries: [readEntry()] })).rejects.toMatchObject({ reason: 'lost' });
   });
 
-  it('has the first read of each minute, and reads are removed earlier than changes', async () => {
+  it('has the first read of each minute', async () => {
     const db = await connect();
-    const context = { names: new Names(), owner: 'o', sharedRoots: [], reads: 'summary' } as const;
+    const context = { names: new Names(), owner: 'o', sharedRoots: [], summarisesReads: true } as const;
     const store = new PostgresStore(db, context);
     const minutes = (n: number): number => n * 60_000;
     const paths = ['a.ts', 'a.ts', 'b.ts', 'a.ts'];
@@ -172,9 +172,6 @@ function journalTests(server: PostgresServer, connect: Connect): void {
       'a.ts',
     ]);
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 5 });
-    expect(await store.pruneReads(minutes(2))).toBe(2);
-    expect((await store.entries({})).map(({ kind }) => kind)).toEqual(['read', 'change', 'read']);
-    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 3 });
   });
 
   it('drops the chain of an ended writer together with its last entry, and can still be verified', async () => {

@@ -1,9 +1,8 @@
-import type { Awaitable } from '../../model/awaitable.ts';
 import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { NEVER_SEEN, type Seen } from '../../model/view.ts';
+import type { Seen } from '../../model/view.ts';
 import { CHAIN_START } from '../chain.ts';
 import { selectionOf } from '../entries-query.ts';
 import {
@@ -36,7 +35,6 @@ import {
 import { closedFault, type PgValue, type PostgresConnection, type Row } from './connection.ts';
 import { indexKey, type Names } from './names.ts';
 import { CHAIN_IDLE_MS, losesViews, RecordWriter, type StoreContext } from './record-writer.ts';
-import { dayOf, makePartitions } from './schema.ts';
 import { NoteQueue, SeenSessions } from './seen-sessions.ts';
 
 /**
@@ -59,7 +57,6 @@ export class PostgresStore implements Store {
   readonly #notes: NoteQueue;
   readonly #writer: RecordWriter;
   readonly #recent: RecentFollower;
-  #partitionsThrough: number;
   #closed = false;
 
   constructor(db: PostgresConnection, context: StoreContext) {
@@ -69,7 +66,6 @@ export class PostgresStore implements Store {
     this.warnings = context.warnings ?? [];
     this.#writer = new RecordWriter(context);
     this.chain = this.#writer.chain;
-    this.#partitionsThrough = dayOf(Date.now()) + 1;
     const query = (text: string, values: readonly PgValue[]) => db.query(text, values);
     this.#seen = new SeenSessions({
       schema: db.schema,
@@ -86,23 +82,11 @@ export class PostgresStore implements Store {
     });
   }
 
-  recall(session: string, key: string): Awaitable<Seen> {
+  recall(session: string, key: string): Seen | undefined {
     if (this.#closed) throw closedFault();
     // If the server does not answer, use what this process remembers, even if it is outdated: a
     // read destroys nothing.
-    return (
-      this.#seen.cached(session, key, this.#db.isAway ? 'stale' : 'recent') ?? this.#fetched(session, key)
-    );
-  }
-
-  async #fetched(session: string, key: string): Promise<Seen> {
-    try {
-      return (await this.#seen.fresh(session, [key])).get(key) ?? NEVER_SEEN;
-    } catch (error) {
-      const stale = this.#seen.cached(session, key, 'stale');
-      if (stale === undefined) throw error;
-      return stale;
-    }
+    return this.#seen.cached(session, key, this.#db.isAway ? 'stale' : 'recent');
   }
 
   async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
@@ -154,7 +138,6 @@ export class PostgresStore implements Store {
       this.#writer.failed(prepared, error);
       throw error;
     }
-    this.#makeRoomForTomorrow();
   }
 
   /**
@@ -206,7 +189,7 @@ export class PostgresStore implements Store {
     const rows = await this.#db.query(
       `select k.at as place, e.* from unnest($1::text[]) with ordinality as k(key, at) cross join lateral (
          select c.*
-         from ${this.#s}.touches t join ${this.#s}.entries c on c.seq = t.seq and c.at_ms = t.at_ms
+         from ${this.#s}.touches t join ${this.#s}.entries c on c.seq = t.seq
          where t.key = k.key and c.kind = 'change' order by t.seq desc limit 1) e`,
       [this.#indexKeys(keys)],
     );
@@ -221,17 +204,16 @@ export class PostgresStore implements Store {
     // Also select changes whose root is inside a shared workspace: some processes work only in such
     // a subfolder.
     const within = `select from unnest(roots) r, unnest($2::text[]) s where r = s or starts_with(r, s || '/')`;
-    const where = filter.here === true ? `and (machine = $1 or exists (${within}))` : '';
+    const where = filter.here === true ? `where machine = $1 or exists (${within})` : '';
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
-    const text = `select change, announced from ${this.#s}.pending where withdrawn_ms is null ${where} order by n`;
+    const text = `select change, announced from ${this.#s}.pending ${where} order by n`;
     const rows = await this.#db.query(text, values);
     const all = rows.map((row) =>
       this.#names.localIn(pendingFrom(String(row['announced']), () => this.#damagedPending(row))),
     );
-    return all.filter(
-      (pending) => matchesPending(pending, filter) && !this.#writer.hasAbandoned(pending.change),
-    );
+    const { refused } = this.#writer;
+    return all.filter((pending) => matchesPending(pending, filter) && !refused.has(pending.change));
   }
 
   async session(id: string): Promise<SessionRecord | undefined> {
@@ -276,18 +258,13 @@ export class PostgresStore implements Store {
     return pruneEntries(this.#db, throughSeq);
   }
 
-  readonly pruneReads = async (beforeMs: number): Promise<number> => {
-    await this.#notes.flush();
-    return pruneReads(this.#db, beforeMs);
-  };
-
   async close(): Promise<void> {
     if (this.#closed) return;
     await this.#notes.flush().catch(() => undefined);
     // Withdraw changes whose announcement the server never confirmed, and mark this hash chain as
-    // ended. Ignore failures: other processes will withdraw the changes, and a clean-up removes an
-    // unmarked chain too, but later.
-    if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
+    // ended. Ignore failures: recovery ends the changes, and a clean-up removes an unmarked chain
+    // too, but later.
+    if (this.#writer.refused.size > 0) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
     this.#closed = true;
@@ -322,14 +299,6 @@ export class PostgresStore implements Store {
     if (this.#names.machine === undefined) return entry;
     const { machine, ...rest } = this.#names.localIn(entry);
     return machine === undefined || machine === this.#names.machine ? rest : { ...rest, machine };
-  }
-
-  #makeRoomForTomorrow(): void {
-    const today = dayOf(Date.now());
-    if (today < this.#partitionsThrough) return;
-    this.#partitionsThrough = today + 1;
-    // Ignore failures: without its partition, an entry goes to the default table.
-    makePartitions(this.#db, Date.now()).catch(() => undefined);
   }
 }
 
@@ -383,10 +352,7 @@ function ofKinds(_: EntryFilter, kinds: readonly string[], bound: () => string):
   return isIndexed ? `kind = '${only}'` : bound();
 }
 
-/**
- * Maximum number of entries that one transaction deletes row by row. In addition, it may drop the
- * tables of whole days, without a limit.
- */
+/** Maximum number of entries that one transaction deletes. */
 const PRUNE_STEP = 20_000;
 
 /** The journal's hash chains, its size, and whether this database user may delete entries. */
@@ -417,25 +383,11 @@ async function journalState(db: PostgresConnection): Promise<StoreState> {
 /** Removes the entries numbered up to `throughSeq`. Returns the number of removed entries. */
 async function pruneEntries(db: PostgresConnection, throughSeq: number): Promise<number> {
   for (let pruned = 0; ; ) {
-    const values = [throughSeq, dayOf(Date.now()), PRUNE_STEP];
-    const [row] = await db.maintain(`select ${db.schema}.lf_prune($1, $2, $3) as gone`, values);
+    const values = [throughSeq, PRUNE_STEP];
+    const [row] = await db.maintain(`select ${db.schema}.lf_prune($1, $2) as gone`, values);
     const gone = Number(row?.['gone']);
     pruned += gone;
     if (gone >= PRUNE_STEP) continue;
-    await dropChains(db);
-    return pruned;
-  }
-}
-
-/** Removes the entries of reads before `beforeMs`. Returns the number of removed entries. */
-async function pruneReads(db: PostgresConnection, beforeMs: number): Promise<number> {
-  let after: unknown = '';
-  for (let pruned = 0; ; ) {
-    const values = [beforeMs, PRUNE_STEP, String(after)];
-    const [row] = await db.maintain(`select * from ${db.schema}.lf_prune_reads($1, $2, $3)`, values);
-    pruned += Number(row?.['gone']);
-    after = row?.['last'];
-    if (after !== null) continue;
     await dropChains(db);
     return pruned;
   }
@@ -521,23 +473,22 @@ class RecentFollower {
 
   async #fetch(): Promise<void> {
     const { schema, chain, query, local } = this.#source;
-    const [row] = await query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
-    const mark = String(row?.['mark']);
-    if (mark === this.#seenTx) return;
     const now = Date.now();
     const [clause, since] =
       this.#seenTx === undefined
-        ? ['at_ms >= $3', now - LOOK_BACK_MS]
-        : ['tx >= $3::text::xid8', this.#seenTx];
+        ? ['at_ms >= $2', now - LOOK_BACK_MS]
+        : ['tx >= $2::text::xid8', this.#seenTx];
     const rows = await query(
-      `select seq, ${ENTRY_COLUMNS} from ${schema}.entries
-       where chain <> $1 and tx < $2::text::xid8 and kind = 'change' and ${clause} order by seq`,
-      [chain, mark, since],
+      `select s.mark::text as mark, e.*
+       from (select pg_snapshot_xmin(pg_current_snapshot()) as mark) s left join ${schema}.entries e
+       on chain <> $1 and tx < s.mark and kind = 'change' and ${clause} order by seq`,
+      [chain, since],
     );
-    this.#seenTx = mark;
+    this.#seenTx = String(rows[0]?.['mark']);
+    const found = rows.filter(({ seq }) => seq !== null);
     // Limit times to now. Otherwise claims on files from a machine whose clock is ahead would last
     // longer.
-    const entries = rows.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
+    const entries = found.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
     this.recorded(entries.map(local));
   }
 }

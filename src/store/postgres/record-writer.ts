@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
-import { Fault, unlessErrno } from '../../model/fault.ts';
+import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import { canonicalJson } from '../chain.ts';
 import { column, concernedKeys, touchedKeys, viewRowText } from '../entry-columns.ts';
 import type { Writes } from '../store.ts';
-import { type Fence, type Heart, Moment } from './heart.ts';
+import type { Fence, Heart } from './heart.ts';
 import { indexKey, type Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
@@ -19,11 +17,8 @@ const MAX_SUMMARISED = 10_000;
  * differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
-/**
- * An announced change also renews the heartbeat of its process, if the last renewal is older than
- * this. A heartbeat is valid for 20 seconds.
- */
-const OWNER_MS = 5000;
+/** The server gets no announcement later than this after its change was refused. */
+const LATEST_MS = 10_000;
 
 /** The data that a store needs about its process. */
 export interface StoreContext {
@@ -43,14 +38,13 @@ export interface StoreContext {
    */
   readonly durability?: Durability;
   /**
-   * If present, reads have a hash chain of their own, so that they can be removed earlier. `all`:
-   * the chain holds all reads. `summary`: it holds the first read of each minute, session and file.
+   * Set if the journal gets only the first read of each minute, session and file.
    */
-  readonly reads?: 'all' | 'summary';
+  readonly summarisesReads?: true;
   /** Problems found while opening, for the user. */
   readonly warnings?: readonly string[];
-  /** The state folder. It keeps a list of the changes that this process could not withdraw. */
-  readonly home?: string;
+  /** The time on the server's clock at which the callers of records that are sent now give up, if it is known. */
+  readonly deadline?: () => number | undefined;
   /** Name of the hash chain that this writer appends to. Default: a new chain. */
   readonly chain?: string;
 }
@@ -59,16 +53,9 @@ export interface StoreContext {
 interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
-  /**
-   * The time at which the record was built, if it renews the heartbeat of its process; otherwise
-   * undefined.
-   */
-  readonly renewsOwner: Moment | undefined;
-  /**
-   * Names of the reads in this record (see `readName`) if `journal.reads` is `summary`; otherwise
-   * empty.
-   */
+  /** Names of the reads in this record; see `readName`. */
   readonly summarised: readonly string[];
+  /** Refused changes that this record withdraws. */
   readonly withdrawn: readonly string[];
 }
 
@@ -81,17 +68,20 @@ export class RecordWriter {
     string,
     { readonly keys: readonly string[]; readonly fences: readonly Fence[] }
   >();
-  readonly #abandoned: AbandonedChanges;
+  /**
+   * Changes that were refused because the server did not confirm their announcement, with the time
+   * from `performance.now()`. The server may get an announcement until its deadline, so records
+   * withdraw these changes until then.
+   */
+  readonly #refused = new Map<string, number>();
   /** The minute of the last read in the journal, by session and file. */
   readonly #summarised = new Map<string, number>();
   #records = 0;
   #acknowledged = 0;
   #acknowledgedMs = 0;
-  #ownerRenewed: Moment | undefined;
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#abandoned = new AbandonedChanges(context.home);
     this.chain = context.chain ?? `${context.names.here}/${context.owner}/${randomBytes(4).toString('hex')}`;
   }
 
@@ -100,21 +90,19 @@ export class RecordWriter {
     return this.#acknowledged;
   }
 
-  /**
-   * True if this process, or another one with the same state folder, has abandoned the change, and
-   * the server has not confirmed its withdrawal yet. Without an id: true if there is any such
-   * change.
-   */
-  hasAbandoned(change?: string): boolean {
-    return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
+  /** The refused changes that are not withdrawn yet. */
+  get refused(): ReadonlyMap<string, number> {
+    return this.#refused;
   }
 
   /**
    * Updates this writer after the server has answered a record. `number` is the number of the
    * record's last entry, or -1 if the server ignored the record because of its `ifPending`.
    */
-  done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
-    if (number >= 0) for (const change of withdrawn) this.#abandoned.delete(change);
+  done({ writes, withdrawn }: PreparedRecord, number: number): void {
+    for (const change of withdrawn)
+      if (number >= 0 && performance.now() - (this.#refused.get(change) ?? 0) > LATEST_MS)
+        this.#refused.delete(change);
     const { announce, settle = [] } = writes;
     // Count only durable records as confirmed. A crash of the server may lose the others. If they
     // counted, the loss would look as if an old backup had been restored.
@@ -122,7 +110,6 @@ export class RecordWriter {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
     }
-    if (renewsOwner !== undefined) this.#ownerRenewed = renewsOwner;
     // Send no heartbeats for a change without a lock: its age decides whether it is abandoned.
     // Another process may settle the change, and this process would then send heartbeats for ever.
     if (announce !== undefined && announce.host?.hold !== 'none')
@@ -141,19 +128,16 @@ export class RecordWriter {
   failed({ writes: { announce, ifPending }, summarised }: PreparedRecord, error: unknown): void {
     const isUnanswered = error instanceof Fault && error.reason === 'unanswered';
     const isNew = announce !== undefined && ifPending === undefined;
-    if (isNew && isUnanswered) this.#abandoned.add(announce.change);
+    if (isNew && isUnanswered) this.#refused.set(announce.change, performance.now());
     for (const name of summarised) this.#summarised.delete(name);
   }
 
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
-    // Renew the heartbeat at most once per `OWNER_MS`. It stays valid for longer, and `Heart`
-    // renews it during changes.
-    const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
-    const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
-    const { entries, reads, summarised } = this.#entriesOf(writes.entries ?? []);
+    const written = (writes.entries ?? []).filter((entry) => !isShown(entry) || this.#isNew(entry));
+    const entries = written.map((entry) => this.#entryOf(entry));
     const record: Record<string, unknown> = {
       chain: this.chain,
       machine: this.#context.names.here,
@@ -162,16 +146,18 @@ export class RecordWriter {
       entries,
     };
     if (!isDurable(writes, this.#context.durability)) record['lazy'] = true;
-    if (entries.length + reads.length > 0) record['record'] = ++this.#records;
-    if (reads.length > 0) record['reads'] = reads;
-    if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
-    if (renewsOwner !== undefined) record['owner'] = this.#context.owner;
-    const withdrawn = this.#abandoned.all;
-    if (withdrawn.length > 0) record['withdraw'] = withdrawn.map(column);
+    if (entries.length > 0) record['record'] = ++this.#records;
+    if (!entries.some((entry) => 'o' in entry)) record['plain'] = true;
+    const withdrawn = [...this.#refused.keys()];
     this.#addConditions(record, writes);
     this.#addViews(record, writes);
-    this.#addChanges(record, writes);
-    return { writes, text: JSON.stringify(record), renewsOwner, summarised, withdrawn };
+    this.#addChanges(record, { ...writes, settle: [...withdrawn, ...(writes.settle ?? [])] });
+    return {
+      writes,
+      text: JSON.stringify(record),
+      summarised: written.filter(isShown).map(readName),
+      withdrawn,
+    };
   }
 
   /** Adds the conditions that the server checks. If one of them is not met, the server writes nothing. */
@@ -198,7 +184,11 @@ export class RecordWriter {
     const { dropSession, settle = [], announce, session, images } = writes;
     if (dropSession !== undefined) record['dropSession'] = column(dropSession);
     if (settle.length > 0) record['settle'] = settle.map(column);
-    if (announce !== undefined) record['announce'] = this.#announceOf(announce);
+    if (announce !== undefined) {
+      record['announce'] = this.#announceOf(announce);
+      record['owner'] = this.#context.owner;
+      record['by'] = this.#context.deadline?.();
+    }
     if (session !== undefined) record['session'] = this.#sessionOf(session);
     const here = images?.here ?? [];
     if (here.length > 0) record['here'] = here.map(({ sha256, size }) => ({ h: sha256, z: size }));
@@ -233,26 +223,9 @@ export class RecordWriter {
     return this.#context.heart?.fencesOf(keys) ?? [];
   }
 
-  #entriesOf(all: readonly NewEntry[]): {
-    readonly entries: readonly object[];
-    readonly reads: readonly object[];
-    readonly summarised: readonly string[];
-  } {
-    if (this.#context.reads === undefined)
-      return { entries: all.map((entry) => this.#entryOf(entry)), reads: [], summarised: [] };
-    const shown = all.filter((entry) => isShown(entry) && this.#isNew(entry));
-    return {
-      entries: all.filter((entry) => !isShown(entry)).map((entry) => this.#entryOf(entry)),
-      reads: shown.map((entry) => this.#entryOf(entry)),
-      summarised: this.#context.reads === 'all' ? [] : shown.map(readName),
-    };
-  }
-
-  /**
-   * False if the journal already has a read of this file by this session in the same minute, and `reads` is `summary`.
-   */
+  /** False if the journal already has a read of this file by this session in the same minute. */
   #isNew(entry: NewEntry): boolean {
-    if (this.#context.reads === 'all') return true;
+    if (this.#context.summarisesReads === undefined) return true;
     const name = readName(entry);
     const minute = Math.floor(entry.atMs / MINUTE_MS);
     if (this.#summarised.get(name) === minute) return false;
@@ -298,10 +271,7 @@ export class RecordWriter {
   }
 }
 
-/**
- * Identifies the reads of one file by one session. With `summary`, the journal gets one of them per
- * minute.
- */
+/** Identifies the reads of one file by one session. The journal gets one of them per minute. */
 function readName({ session, root, path = '' }: NewEntry): string {
   return `${session}\0${root}\0${path}`;
 }
@@ -328,78 +298,4 @@ function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
 /** True for entries about content that a session was shown: reads, lists and searches. */
 function isShown({ kind }: NewEntry): boolean {
   return kind === 'read' || kind === 'look';
-}
-
-const FOLDER = 'lookfirst.abandoned';
-
-/**
- * Changes that were refused because the server did not confirm their announcement. The announcement
- * may still reach the server later. Other processes would then take the change for an unfinished
- * one. So each such change has a file in the state folder, and the next process of this machine
- * withdraws the change.
- */
-class AbandonedChanges {
-  readonly #folder: string | undefined;
-  readonly #changes = new Set<string>();
-
-  /** Without a state folder, only this process knows its abandoned changes. */
-  constructor(home?: string) {
-    if (home === undefined) return;
-    this.#folder = join(home, FOLDER);
-    // Ignore a missing or unreadable folder: usually no change was ever abandoned.
-    const names = unlessErrno(() => readdirSync(join(home, FOLDER))) ?? [];
-    for (const name of names) {
-      const change = changeIn(name);
-      if (change !== undefined) this.#changes.add(change);
-    }
-  }
-
-  /** The abandoned changes that still have to be withdrawn from the server. */
-  get all(): readonly string[] {
-    return [...this.#changes];
-  }
-
-  /** True for a change that this process, or another one with this state folder, has abandoned. */
-  has(change: string): boolean {
-    if (this.#changes.has(change)) return true;
-    const file = this.#fileOf(change);
-    if (file === undefined || !existsSync(file)) return false;
-    this.#changes.add(change);
-    return true;
-  }
-
-  add(change: string): void {
-    this.#changes.add(change);
-    const file = this.#fileOf(change);
-    if (file === undefined) return;
-    // Ignore a full or read-only disk: this process still withdraws the change, unless it is
-    // killed.
-    unlessErrno(() => {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      writeFileSync(file, '', { mode: 0o600 });
-    });
-  }
-
-  /** Forgets a change, because the server has confirmed that it is withdrawn. */
-  delete(change: string): void {
-    this.#changes.delete(change);
-    const file = this.#fileOf(change);
-    if (file === undefined) return;
-    // On a read-only disk the file stays, and the change is withdrawn again later: that does no harm.
-    unlessErrno(() => rmSync(file, { force: true }));
-  }
-
-  #fileOf(change: string): string | undefined {
-    return this.#folder === undefined ? undefined : join(this.#folder, encodeURIComponent(change));
-  }
-}
-
-/** The change that a file is named after. Undefined for a file that another program has made, which is left alone. */
-function changeIn(name: string): string | undefined {
-  try {
-    return decodeURIComponent(name);
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
-  }
 }

@@ -1,13 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { changeEntry, effect, file, readEntry } from '../../../test/store/samples.ts';
+import { readEntry } from '../../../test/store/samples.ts';
 import { describePostgres } from '../../../test/support/postgres.ts';
-import { verifyChain } from '../../journal/verify.ts';
 import { PostgresConnection } from './connection.ts';
 import { openPostgresStore } from './open.ts';
-import { makePartitions, makeSchema, versionOf } from './schema.ts';
+import { makeSchema, versionOf } from './schema.ts';
 import { SCHEMA_LOCK } from './server-functions.ts';
-
-const DAY_MS = 86_400_000;
 
 await describePostgres('the schema', (server) => {
   const connect = async (url: string): Promise<PostgresConnection> => {
@@ -39,7 +36,7 @@ await describePostgres('the schema', (server) => {
 
   it.each([
     ['newer', 99, /has schema version 99, .* update Lookfirst$/],
-    ['older', 13, /has schema version 13, .* add \?schema=NAME to its URL/],
+    ['older', 14, /has schema version 14, .* add \?schema=NAME to its URL/],
   ])('of a %s version is refused, and left as it is', async (reason, version, message) => {
     const url = server.url();
     const db = await connect(url);
@@ -66,33 +63,6 @@ await describePostgres('the schema', (server) => {
     await store.close();
     await making;
     expect(done).toEqual(['made', 'opened']);
-  });
-
-  it('has a table for the entries of each day, which gc drops as a whole', async () => {
-    const url = server.url();
-    const db = await connect(url);
-    const [old, now] = [Date.now() - 3 * DAY_MS, Date.now()];
-    await makePartitions(db, old);
-    const store = await openPostgresStore(url);
-    const effects = [effect('a.ts', file('x'), file('y'))];
-    await store.record({
-      entries: [changeEntry('c1', effects, { atMs: old }), changeEntry('c2', effects, { atMs: now })],
-    });
-    const tables = async (): Promise<number> => {
-      const name = `entries_${Math.floor(old / DAY_MS)}`;
-      return (
-        await db.query('select 1 from pg_tables where schemaname = $1 and tablename = $2', [
-          db.schema.slice(1, -1),
-          name,
-        ])
-      ).length;
-    };
-    expect(await tables()).toBe(1);
-    expect(await store.prune(1)).toBe(1);
-    expect(await tables()).toBe(0);
-    expect((await store.lastChange(`${changeEntry('c', []).root}/a.ts`))?.change).toBe('c2');
-    expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 1 });
-    await store.close();
   });
 
   it('cannot be opened with an unknown user name', async () => {

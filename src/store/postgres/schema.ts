@@ -1,28 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { Fault } from '../../model/fault.ts';
 import { explained, type PostgresConnection } from './connection.ts';
-import { DAY_MS, SCHEMA_LOCK, serverFunctions } from './server-functions.ts';
-
-/**
- * Number of days for which partitions are made ahead. A process that runs for days makes the next ones when it records.
- */
-const DAYS_AHEAD = 3;
+import { SCHEMA_LOCK, serverFunctions } from './server-functions.ts';
 
 /**
  * The version of the tables and functions. Give it a new number with every change of either: a
  * schema of another version is refused.
  */
-export const SCHEMA_VERSION: number = 14;
+export const SCHEMA_VERSION: number = 16;
 
 /**
- * - `entries` and `touches` have a partition per day, so that retention drops tables instead of rows. Filter fields of
- *   entries are columns, as in the SQLite store.
+ * - Filter fields of entries are columns, as in the SQLite store.
  * - `chains` has one hash chain per writer: only its writer appends to it, so commits of a fleet
  *   never wait for each other. `known` lists other chains and their newest links at the time when a
  *   chain began. The first link of the new chain builds on the hash of that list. Chains are indexed by the hour of
  *   their last entry, because every record updates the row of its chain: an index over the exact time would make each
  *   update write to all indexes of the table.
- * - `pending` keeps the row of a withdrawn change for a while, because the announcement may arrive after the withdrawal.
  * - `views` has a row for every view. The rows of newer transactions bring a process up to date.
  * - Functions run with the rights of the schema's owner: a writer needs no right to change or delete rows.
  */
@@ -46,17 +39,15 @@ create table ${s}.entries (
   seq bigint not null, at_ms bigint not null, kind text collate "C" not null, session text collate "C" not null,
   root text collate "C" not null, path text collate "C", change text collate "C", entry text not null, hash text not null,
   chain text collate "C" not null, n bigint not null, tx xid8 not null default pg_current_xact_id(),
-  primary key (chain, n, at_ms)) partition by range (at_ms);
+  primary key (chain, n));
 create index on ${s}.entries (seq);
 create index on ${s}.entries (session, seq);
 create index on ${s}.entries (change) where change is not null;
 create index on ${s}.entries (kind, seq) where kind in ('change', 'refusal', 'turn');
 create index on ${s}.entries (tx);
 create table ${s}.touches (
-  key text collate "C" not null, seq bigint not null, at_ms bigint not null,
-  primary key (key, seq, at_ms)) partition by range (at_ms);
-create table ${s}.entries_other partition of ${s}.entries default;
-create table ${s}.touches_other partition of ${s}.touches default;
+  key text collate "C" not null, seq bigint not null, primary key (key, seq));
+create index on ${s}.touches (seq);
 create table ${s}.chains (
   chain text collate "C" primary key, machine text collate "C" not null, n bigint not null, hash text not null,
   record bigint not null, seq bigint not null, checkpoint_n bigint not null, checkpoint_hash text not null,
@@ -65,8 +56,7 @@ create table ${s}.chains (
 create index on ${s}.chains (hour);
 create table ${s}.pending (
   change text collate "C" primary key, machine text collate "C" not null, roots text[] collate "C" not null,
-  keys text[] collate "C" not null, announced text not null, n bigint generated always as identity,
-  withdrawn_ms bigint);
+  keys text[] collate "C" not null, announced text not null, n bigint generated always as identity);
 create table ${s}.images (
   sha256 text collate "C" primary key, size bigint not null, body bytea, machine text collate "C" not null,
   since_ms bigint not null);
@@ -105,15 +95,6 @@ export async function makeSchema(db: PostgresConnection): Promise<void> {
     db.maintain(script),
     `creating the tables of the fleet store, or waiting for another process that is doing so: up to ${LOCK_S} seconds`,
   );
-}
-
-/** Makes the missing partitions of today and the next days. */
-export function makePartitions(db: PostgresConnection, nowMs: number): Promise<unknown> {
-  return db.query(`select ${db.schema}.lf_partitions($1, $2)`, [dayOf(nowMs), DAYS_AHEAD]);
-}
-
-export function dayOf(ms: number): number {
-  return Math.floor(ms / DAY_MS);
 }
 
 /**

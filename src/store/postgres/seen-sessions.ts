@@ -1,9 +1,9 @@
 import { knownOf } from '../../judge/known.ts';
-import { SharedRun } from '../../model/awaitable.ts';
 import type { NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Mark, NEVER_SEEN, type Seen, type View } from '../../model/view.ts';
+import { SharedRun } from '../../model/waiting.ts';
 import { column, fromColumn, markFrom, viewFrom } from '../entry-columns.ts';
 import { type Notes, VIEWS_OF_FILE, type Writes } from '../store.ts';
 import type { PgValue, Row } from './connection.ts';

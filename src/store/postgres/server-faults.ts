@@ -37,6 +37,9 @@ export function isServerError(error: unknown): error is Error & { readonly code:
  */
 export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
+/** Error code: the caller had given up waiting when the server got the record, or the server's clock was set. */
+export const TOO_LATE = 'LF003';
+
 /** Error code: the server is a standby, or it accepted no writes when this connection began. */
 export const READ_ONLY = '25006';
 
@@ -65,6 +68,10 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   LF002: {
     reason: 'lost',
     text: 'the fleet store was restored from a backup while in use: start Lookfirst again',
+  },
+  [TOO_LATE]: {
+    reason: 'late',
+    text: 'the fleet store got this change too late, perhaps because a clock was set: try again',
   },
   '55P03': {
     reason: 'busy',

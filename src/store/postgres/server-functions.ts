@@ -5,7 +5,7 @@ import { leaseFunctions } from './heart.ts';
 
 /** An arbitrary lock number. Two processes that start simultaneously must not both make the tables. */
 export const SCHEMA_LOCK = 7_710_231;
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 /** A lock number. Two clean-ups must not remove the same entries: the second waits for the first. */
 const CLEAN_UP_LOCK = 7_710_233;
 /**
@@ -45,16 +45,24 @@ begin
   end if;
 end $f$;
 
+-- Fails if the caller of a record has given up waiting: the change was refused, and must not count as begun.
+create or replace function ${s}.lf_check_time(w jsonb) returns void language plpgsql as $f$
+begin
+  if ${SERVER_CLOCK} > (w->>'by')::bigint then
+    raise exception 'the record came too late' using errcode = 'LF003';
+  end if;
+end $f$;
+
 -- Appends entries to a chain and returns the number of its last entry. Returns that number as a negative one if the
 -- entries are already there.
-create or replace function ${s}.lf_append(this text, w jsonb, list jsonb, acknowledged bigint) returns bigint language plpgsql as $f$
+create or replace function ${s}.lf_append(this text, w jsonb) returns bigint language plpgsql as $f$
 declare
   head bigint; before bigint; last text; number bigint; seqs bigint[]; hashes text[]; known bigint;
-  this_record bigint := w->>'record'; now_ms bigint := w->>'now';
+  list jsonb := w->'entries'; this_record bigint := w->>'record'; now_ms bigint := w->>'now';
 begin
   select n, hash, record into before, last, known from chains where chain = this for update;
-  if coalesce(before, 0) < acknowledged then
-    raise exception 'the chain % ends before number %', this, acknowledged using errcode = 'LF002';
+  if coalesce(before, 0) < (w->>'acknowledged')::bigint then
+    raise exception 'the chain % ends before number %', this, w->>'acknowledged' using errcode = 'LF002';
   end if;
   if before is null then
     perform lf_chain_start(this, w->>'machine');
@@ -75,7 +83,7 @@ begin
     from rows from (jsonb_to_recordset(list) as (a bigint, k text, s text, r text, p text, c text, t text))
       with ordinality as x(a, k, s, r, p, c, t, i);
   if not w ? 'plain' then
-    insert into touches select o.k, seqs[x.i], (x.e->>'a')::bigint
+    insert into touches select o.k, seqs[x.i]
       from jsonb_array_elements(list) with ordinality as x(e, i), jsonb_array_elements_text(x.e->'o') as o(k);
   end if;
   update chains set n = head, hash = last, record = this_record, seq = number, last_ms = now_ms, hour = now_ms / 3600000
@@ -101,23 +109,16 @@ begin
   setting := set_config('lock_timeout', '5s', true);
   if w ? 'lazy' then setting := set_config('synchronous_commit', 'off', true); end if;
   if w ? 'ifPending' then
-    perform 1 from pending where change = w->>'ifPending' and withdrawn_ms is null for update;
+    perform 1 from pending where change = w->>'ifPending' for update;
     if not found then return -1; end if;
   end if;
   if w ? 'record' then
-    if jsonb_array_length(w->'entries') > 0 then
-      n := lf_append(this, w, w->'entries', (w->>'acknowledged')::bigint);
-      if n < 0 then return -n; end if;
-    end if;
-    if w ? 'reads' and lf_append(this || '/reads', w, w->'reads', 0) < 0 then return 0; end if;
+    n := lf_append(this, w);
+    if n < 0 then return -n; end if;
   end if;
   -- Each condition takes as long as a small query, so one condition tests all rare fields together.
-  if w ?| array['withdraw', 'fences', 'dropSession', 'forget'] then
-    if w ? 'withdraw' then
-      insert into pending (change, machine, roots, keys, announced, withdrawn_ms)
-        select c, here, '{}', '{}', '', ${SERVER_CLOCK} from jsonb_array_elements_text(w->'withdraw') c order by c
-        on conflict (change) do update set keys = '{}', withdrawn_ms = excluded.withdrawn_ms;
-    end if;
+  if w ?| array['by', 'fences', 'dropSession', 'forget'] then
+    if w ? 'by' then perform lf_check_time(w); end if;
     if w ? 'fences' then perform lf_check_fences(w); end if;
     if w ? 'dropSession' then
       delete from sessions where id = w->>'dropSession';
@@ -138,7 +139,7 @@ begin
     a := w->'announce';
     for i in 0 .. jsonb_array_length(a->'k') - 1 loop keys[i + 1] := a->'k'->>i; end loop;
     insert into pending (change, machine, roots, keys, announced) values (a->>'c', here, array[a->>'r'], keys, a->>'t')
-      on conflict (change) do update set announced = excluded.announced where pending.withdrawn_ms is null;
+      on conflict (change) do update set announced = excluded.announced;
   end if;
   if w ?| array['owner', 'session'] then
     if w ? 'owner' then
@@ -160,12 +161,14 @@ begin
       from jsonb_to_recordset(w->'here') as x(h text, z bigint) order by x.h
       on conflict (sha256) do update set since_ms = excluded.since_ms;
   end if;
+  -- Check again, because another record may have held a lock that this one needed.
+  if w ? 'by' then perform lf_check_time(w); end if;
   return n;
 end $f$;
 
 create or replace function ${s}.lf_close(this text) returns void language sql
   security definer set search_path = ${s}, pg_temp as $f$
-  update chains set closed = true where chain in (this, this || '/reads');
+  update chains set closed = true where chain = this;
 $f$;
 
 create or replace function ${s}.lf_place(w jsonb) returns void language plpgsql
@@ -181,63 +184,12 @@ end $f$;
 
 ${leaseFunctions(s)}
 
-create or replace function ${s}.lf_partitions(from_day bigint, days int) returns void language plpgsql
-  security definer set search_path = ${s}, pg_temp as $f$
-declare d bigint; name text; part text;
-begin
-  -- At most starts all tables exist. Such a start must not wait for a process that updates the schema, so this look-up
-  -- takes no lock. It does not use to_regclass, because the server would remember the answer: after the lock below, a
-  -- table that another process has just made would still seem to be missing.
-  perform from generate_series(from_day, from_day + days - 1) day, unnest(array['entries_', 'touches_']) part_name
-    where not exists (select from pg_class where relnamespace = '${s}'::regnamespace and relname = part_name || day);
-  if not found then return; end if;
-  perform pg_advisory_xact_lock(${SCHEMA_LOCK});
-  for d in select * from generate_series(from_day, from_day + days - 1) loop
-    foreach part in array array['entries', 'touches'] loop
-      name := part || '_' || d;
-      continue when to_regclass('${s}.' || quote_ident(name)) is not null;
-      begin
-        -- "create table … partition of" would make all readers and writers of the journal wait. Attaching does not.
-        execute format('create table %I (like %I including defaults)', name, part);
-        execute format('alter table %I attach partition %I for values from (%s) to (%s)', part, name, d * ${DAY_MS}, (d + 1) * ${DAY_MS});
-      exception when check_violation then
-        -- The default partition already has entries of that day. They stay there.
-      end;
-    end loop;
-  end loop;
-end $f$;
-
--- Drops the tables of one day and returns how many entries were in them. Locks the chains in the order of their names, as
--- writers do, so that neither blocks the other for ever.
-create or replace function ${s}.lf_drop_day(d bigint) returns bigint language plpgsql
+-- Deletes the oldest entries, up to the number \`through\`, and at most \`step\` of them.
+create or replace function ${s}.lf_prune(through bigint, step int) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
-declare gone bigint;
-begin
-  execute format('with last as materialized (
-      select c.chain, c.checkpoint_n, x.n, x.hash, x.seq from chains c cross join lateral (
-        select e.n, e.hash, e.seq from %I e where e.chain = c.chain order by e.n desc limit 1) x
-      where x.n > c.checkpoint_n order by c.chain for update of c),
-    marked as (
-      update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash, checkpoint_seq = last.seq
-      from last where c.chain = last.chain)
-    select coalesce(sum(n - checkpoint_n), 0) from last', 'entries_' || d) into gone;
-  -- While this waits for readers of the table, writers wait too. So it waits for 2 s at most.
-  perform set_config('lock_timeout', '2s', true);
-  execute format('drop table %I', 'entries_' || d);
-  execute format('drop table if exists %I', 'touches_' || d);
-  return gone;
-exception when lock_not_available then
-  -- lf_prune then deletes the entries of that day row by row.
-  return 0;
-end $f$;
-
--- Deletes the oldest entries, up to the number \`through\`: whole days if possible, and at most \`step\` single entries.
-create or replace function ${s}.lf_prune(through bigint, today bigint, step int) returns bigint language plpgsql
-  set search_path = ${s}, pg_temp as $f$
-declare d bigint; gone bigint := 0; newest bigint; cut bigint;
+declare gone bigint; cut bigint;
 begin
   perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
-  delete from pending where withdrawn_ms < ${SERVER_CLOCK} - ${DAY_MS};
   -- Processes that had views of a removed session in memory have dropped them long ago.
   delete from views v where v.key = '' and not exists (select from sessions s where s.id = v.session)
     and (v.seen::json->>'atMs')::bigint < ${SERVER_CLOCK} - ${DAY_MS};
@@ -248,15 +200,8 @@ begin
   -- A process counts as ended if its heartbeat is old or has no row. So old rows need not be kept.
   delete from owners where until < clock_timestamp() - interval '1 day';
   delete from leases where until < clock_timestamp() - interval '1 day';
-  for d in select substr(c.relname, 9)::bigint from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = '${s}.entries'::regclass and c.relname ~ '^entries_[0-9]+$' order by 1 loop
-    exit when d >= today;
-    execute format('select max(seq) from %I', 'entries_' || d) into newest;
-    continue when newest > through;
-    gone := gone + lf_drop_day(d);
-  end loop;
   select max(x.seq) into cut from (select seq from entries where seq <= through order by seq limit step) x;
-  if cut is null then return gone; end if;
+  if cut is null then return 0; end if;
   with last as materialized (
     select c.chain, x.n, x.hash, x.seq from chains c join (
       select distinct on (chain) chain, n, hash, seq from entries where seq <= cut order by chain, n desc) x on x.chain = c.chain
@@ -265,34 +210,8 @@ begin
     from last where c.chain = last.chain;
   delete from touches where seq <= cut;
   delete from entries where seq <= cut;
-  get diagnostics newest = row_count;
-  return gone + newest;
-end $f$;
-
--- Deletes old entries about reads, at most \`step\` in one call. Begins after the chain \`after\`; the next call begins after
--- \`last\`, which is null if nothing is left to delete.
-create or replace function ${s}.lf_prune_reads(before_ms bigint, step int, after text, out gone bigint, out last text) language plpgsql
-  set search_path = ${s}, pg_temp as $f$
-declare c record; cut bigint; end_hash text; part bigint;
-begin
-  perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
-  gone := 0;
-  last := after;
-  for c in select chain, n, checkpoint_n from chains
-      where chain > after and chain like '%/reads' and n > checkpoint_n order by chain loop
-    select coalesce(min(e.n) - 1, c.n) into cut from entries e where e.chain = c.chain and e.at_ms >= before_ms;
-    select e.n, e.hash into cut, end_hash from entries e
-      where e.chain = c.chain and e.n > c.checkpoint_n and e.n <= least(cut, c.checkpoint_n + step - gone) order by e.n desc limit 1;
-    if found then
-      update chains set checkpoint_n = cut, checkpoint_hash = end_hash where chain = c.chain;
-      delete from entries where chain = c.chain and n <= cut;
-      get diagnostics part = row_count;
-      gone := gone + part;
-      if gone >= step then return; end if;
-    end if;
-    last := c.chain;
-  end loop;
-  last := null;
+  get diagnostics gone = row_count;
+  return gone;
 end $f$;
 
 -- Removes ended chains that have no entries any more. Keeps a chain whose end is part of another chain's first hash,

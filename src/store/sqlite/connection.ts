@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { SharedRun } from '../../model/awaitable.ts';
 import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
+import { SharedRun } from '../../model/waiting.ts';
 import type { FileBlobs } from '../blobs/file-blobs.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';

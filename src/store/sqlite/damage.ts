@@ -1,5 +1,5 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Fault, isTaken, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import { isDamage, isOlder, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
 import type { Users } from './users.ts';
 
@@ -94,7 +94,7 @@ function replace(file: string, load: SqliteLoader): OpenedDatabase {
   } catch (error) {
     if (isOlder(error)) return replaceOlder(file, load);
     if (!isDamage(error)) throw error;
-    const aside = setAside(file, 'damaged');
+    const aside = setAside(file);
     dropMark(file);
     const warning =
       `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
@@ -105,32 +105,77 @@ function replace(file: string, load: SqliteLoader): OpenedDatabase {
 
 /**
  * Replaces a database of an older version. The new one gets the changes that are not finished, with
- * the contents that they need, so that the next recovery finishes them.
+ * the contents that they need, so that the next recovery finishes them. The new database is complete
+ * before it takes the name of the old one. So a process that is killed here leaves one of the two
+ * under that name.
  */
 function replaceOlder(file: string, load: SqliteLoader): OpenedDatabase {
-  const aside = setAside(file, 'older');
-  const db = openDatabase(load, file);
-  db.prepare('attach database ? as older').run(aside);
-  const has = `select count(*) as n from older.sqlite_master where name in ('pending', 'blobs')`;
-  if ((db.prepare(has).get() as { n: number }).n === 2)
-    db.exec(`insert into pending select change, announced from older.pending;
-      insert into blobs select * from older.blobs b
-        where exists (select 1 from older.pending where instr(announced, b.sha256) > 0);`);
-  db.exec('detach database older');
+  mergeLog(file, load);
+  const draft = `${file}.draft`;
+  for (const part of ['', '-wal', '-shm', '-journal']) rmSync(`${draft}${part}`, { force: true });
+  fillDraft(draft, file, load);
+  const aside = `${file}.older-${wordFor(statSync(file).mtime)}`;
+  keepAs(file, aside);
+  unlessMissing(() => renameSync(`${file}.head`, `${aside}.head`));
+  for (const part of ['-wal', '-shm']) rmSync(`${file}${part}`, { force: true });
+  renameSync(draft, file);
   const warning =
     `the state database was written by an older Lookfirst. It was moved to ${aside} and a new one was begun: ` +
     'every file counts as unread, and earlier changes can no longer be undone';
-  return { db, warning };
+  return { db: openDatabase(load, file), warning };
 }
 
-/** Renames a database and its side files, and returns the database's new name. */
-function setAside(file: string, why: 'damaged' | 'older'): string {
-  const time = new Date().toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
-  const aside = `${file}.${why}-${time}`;
+/** Moves everything from the write-ahead log to the database file, which then needs no other file. */
+function mergeLog(file: string, load: SqliteLoader): void {
+  const db = load(file);
+  try {
+    const { busy } = db.prepare('pragma wal_checkpoint(truncate)').get() as { busy: number };
+    if (busy !== 0)
+      throw new Fault('STORE_FAILED', `the state database ${file} is in use: try again`, { path: file });
+  } finally {
+    db.close();
+  }
+}
+
+/** Makes a new database with the unfinished changes of an older one. */
+function fillDraft(draft: string, older: string, load: SqliteLoader): void {
+  const db = openDatabase(load, draft);
+  try {
+    db.exec('pragma journal_mode = delete');
+    db.prepare('attach database ? as older').run(older);
+    const has = `select count(*) as n from older.sqlite_master where name in ('pending', 'blobs')`;
+    if ((db.prepare(has).get() as { n: number }).n === 2)
+      db.exec(`begin; insert into pending select change, announced from older.pending;
+        insert into blobs select * from older.blobs b
+          where exists (select 1 from older.pending where instr(announced, b.sha256) > 0); commit;`);
+  } finally {
+    db.close();
+  }
+}
+
+/** Gives a file a second name. A killed process may have done so before. */
+function keepAs(file: string, name: string): void {
+  try {
+    linkSync(file, name);
+  } catch (error) {
+    const isSame = isTaken(error) && statSync(name).ino === statSync(file).ino;
+    // File systems without hard links: a copy, also in place of one that a killed process began.
+    if (!isSame) copyFileSync(file, name);
+  }
+}
+
+/** Renames a damaged database and its side files, and returns the database's new name. */
+function setAside(file: string): string {
+  const aside = `${file}.damaged-${wordFor(new Date())}`;
   for (const part of PARTS) {
     unlessMissing(() => renameSync(`${file}${part}`, `${aside}${part}`));
   }
   return aside;
+}
+
+/** A time as a word for file names. */
+function wordFor(time: Date): string {
+  return time.toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
 }
 
 /** The warning that the journal is shorter than the file beside the database says. */

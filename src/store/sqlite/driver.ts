@@ -19,7 +19,7 @@ export interface SqliteDatabase {
 export interface SqliteStatement {
   get(...values: SqlValue[]): unknown;
   all(...values: SqlValue[]): unknown[];
-  run(...values: SqlValue[]): unknown;
+  run(...values: SqlValue[]): { readonly changes: number | bigint };
 }
 
 interface SqliteDriver {
@@ -178,11 +178,12 @@ export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] sati
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 /** The version of the schema below. A database of an older version is set aside, one of a newer version is refused. */
-const SCHEMA_VERSION = 10;
+const SCHEMA_VERSION = 12;
 
 /**
  * Fields of entries that filters use are columns. The table `touches` finds the entries of a key;
- * `touchedKeys` gives its rows. Views are only added. `kept` is 0 for a content that was only read:
+ * `touchedKeys` gives its rows. The column `session` finds the changes of other sessions without reading
+ * the session's own entries. Views are only added. `kept` is 0 for a content that was only read:
  * no change needs it.
  */
 const SCHEMA = `
@@ -196,14 +197,13 @@ const SCHEMA = `
   create index entries_of_change on entries (change) where change is not null;
   ${OWN_INDEX.map((kind) => `create index ${kind}_entries on entries (kind) where kind = '${kind}';`).join('\n')}
   create index rare_entries on entries (session) where ${IS_RARE};
-  create table touches (key text not null, seq integer not null, primary key (key, seq)) without rowid;
+  create table touches (
+    key text not null, seq integer not null, session text not null, primary key (key, seq)
+  ) without rowid;
   create table pending (change text primary key, announced text not null) without rowid;
   create table sessions (id text primary key, record text not null) without rowid;
-  create table chain (
-    id integer primary key check (id = 1), head_seq integer not null, head_hash text not null,
-    checkpoint_seq integer not null, checkpoint_hash text not null
-  );
-  insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');
+  create table checkpoint (id integer primary key check (id = 1), seq integer not null, hash text not null);
+  insert into checkpoint values (1, ${CHAIN_START.seq}, '${CHAIN_START.hash}');
   create table views (
     n integer primary key, session text not null, key text not null, seen text not null
   );
@@ -270,7 +270,7 @@ function mustBeWritable(db: SqliteDatabase): void {
   try {
     db.exec('begin immediate');
     try {
-      db.exec('update chain set head_seq = head_seq');
+      db.exec('update checkpoint set seq = seq');
     } finally {
       rollBack(db);
     }
@@ -337,7 +337,7 @@ function mustBeEmpty(db: SqliteDatabase, file: string): void {
       'STORE_FAILED',
       `the state database ${file} has schema version ${version}, and this Lookfirst knows versions up to ${SCHEMA_VERSION}: ` +
         'update Lookfirst, or choose another store',
-      { path: file },
+      { path: file, reason: 'newer' },
     );
   if (version > 0) throw new Fault('STORE_FAILED', OLDER, { path: file, reason: 'older' });
   if (db.prepare('select 1 from sqlite_master limit 1').get() !== undefined)

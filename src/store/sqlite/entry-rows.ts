@@ -2,26 +2,26 @@ import type { NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { canonicalJson, linkText } from '../chain.ts';
 import { type QueryDialect, selectionOf } from '../entries-query.ts';
-import { ENTRY_COLUMNS, entryFrom, filterColumns, touchedKeys } from '../entry-columns.ts';
+import { column, ENTRY_COLUMNS, entryFrom, filterColumns, touchedKeys } from '../entry-columns.ts';
 import { type ChainLink, type EntryFilter, RECENT_ENTRIES, VIEWS_OF_FILE } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { FREQUENT_KINDS, IS_RARE, OWN_INDEX, type SqlValue } from './driver.ts';
 
-const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing';
 export const SELECT_ENTRY: string = `select seq, ${ENTRY_COLUMNS} from entries`;
 
 export const SELECT_SEQ = 'select seq from entries';
 
-const SINCE =
-  `kind = 'change' and at_ms >= ? and session <> ? and seq > (select head_seq from chain) - ${RECENT_ENTRIES} ` +
-  'order by seq desc';
+const RECENT = `(select max(seq) from entries) - ${RECENT_ENTRIES}`;
 /** Selects the numbers of recent changes, newest first. Not the entries, which may have megabytes. */
-export const SELECT_CHANGES: string = `${SELECT_SEQ} where ${SINCE}`;
-/** The same for the changes of one path. */
-export const SELECT_CHANGES_OF: string = `select seq from touches join entries using (seq) where key = ? and ${SINCE}`;
-
-export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
-export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
+export const SELECT_CHANGES: string =
+  `${SELECT_SEQ} where session <> ? and kind = 'change' and at_ms >= ? and seq > ${RECENT} ` +
+  'order by seq desc';
+/** The same for the changes of one path. `cross join`: only rows of other sessions lead to their entries. */
+export const SELECT_CHANGES_OF: string =
+  'select t.seq from touches t cross join entries e on e.seq = t.seq ' +
+  `where t.key = ? and t.session <> ? and t.seq > ${RECENT} and e.kind = 'change' and e.at_ms >= ? ` +
+  'order by t.seq desc';
 
 /** Builds a query for entries, and the values to bind. `select`: the part that names the columns. */
 export function entriesQuery(
@@ -63,21 +63,6 @@ function ofKinds(filter: EntryFilter, kinds: readonly string[], bound: () => str
 /** From this many keys on, one statement inserts all of them. */
 const KEYS_AT_ONCE = 64;
 
-/** Entries that a connection appended in one transaction. */
-interface Appended {
-  /** Number of the entry before the appended ones. */
-  readonly after: number;
-  readonly head: ChainLink;
-}
-
-const MOVE_HEAD = 'update chain set head_seq = ?, head_hash = ? where head_seq = ? and head_hash = ?';
-
-/** New links of the hash chain, and the link before them. */
-interface Extension {
-  readonly after: ChainLink;
-  readonly links: readonly ChainLink[];
-}
-
 /**
  * Appends entries to the journal. Remembers the newest entry's number and hash (the head of the
  * chain), because nearly always this connection wrote that entry.
@@ -90,59 +75,63 @@ export class ChainRows {
     this.#db = db;
   }
 
-  /** Appends entries. The caller must have begun a transaction. */
-  append(entries: readonly NewEntry[]): Appended | undefined {
+  /** Appends entries, and returns the new head. The caller must have begun a transaction. */
+  append(entries: readonly NewEntry[]): ChainLink | undefined {
     if (entries.length === 0) return undefined;
-    const texts = entries.map(canonicalJson);
-    const { after, links } = (this.#head && this.#extend(this.#head, texts)) ?? this.#extendStored(texts);
-    for (const [index, { seq, hash }] of links.entries()) {
-      const entry = entries[index];
-      if (entry === undefined) continue;
-      this.#db.sql(INSERT_ENTRY).run(seq, ...filterColumns(entry), texts[index] ?? '', hash);
-      this.#touch(touchedKeys(entry), seq);
+    let head = this.#head ?? headIn(this.#db);
+    for (const [index, entry] of entries.entries()) {
+      const text = canonicalJson(entry);
+      let next = linkText(head, text);
+      if (!this.#insert(entry, text, next)) {
+        // Another connection has appended entries since.
+        if (index > 0) throw new Error('the newest entry changed during a transaction');
+        next = linkText(headIn(this.#db), text);
+        if (!this.#insert(entry, text, next)) throw new Error('the number of the next entry is taken');
+      }
+      this.#touch(touchedKeys(entry), next.seq, column(entry.session));
+      head = next;
     }
-    return { after: after.seq, head: links.at(-1) ?? after };
+    return head;
   }
 
-  #touch(keys: readonly string[], seq: number): void {
+  /** Inserts an entry. False if its number is taken. */
+  #insert(entry: NewEntry, text: string, { seq, hash }: ChainLink): boolean {
+    const { changes } = this.#db.sql(INSERT_ENTRY).run(seq, ...filterColumns(entry), text, hash);
+    return changes > 0;
+  }
+
+  #touch(keys: readonly string[], seq: number, session: string): void {
     // One statement for many keys takes a third of the time of a statement for each.
     if (keys.length >= KEYS_AT_ONCE)
-      this.#db.sql('insert into touches select value, ? from json_each(?)').run(seq, JSON.stringify(keys));
-    else for (const key of keys) this.#db.sql('insert into touches values (?, ?)').run(key, seq);
+      this.#db
+        .sql('insert into touches select value, ?, ? from json_each(?)')
+        .run(seq, session, JSON.stringify(keys));
+    else for (const key of keys) this.#db.sql('insert into touches values (?, ?, ?)').run(key, seq, session);
   }
 
   /** Remembers the newest entry of the chain. The caller must have committed the transaction. */
-  committed({ head }: Appended): void {
+  committed(head: ChainLink): void {
     this.#head = head;
-  }
-
-  /**
-   * Computes the links of these entries and stores the last link as the head of the chain.
-   * Undefined if `after` is not the stored head.
-   */
-  #extend(after: ChainLink, texts: readonly string[]): Extension | undefined {
-    const links: ChainLink[] = [];
-    let head = after;
-    for (const text of texts) {
-      head = linkText(head, text);
-      links.push(head);
-    }
-    const moved = this.#db.sql(MOVE_HEAD).run(head.seq, head.hash, after.seq, after.hash);
-    // The cast is safe: every driver returns the number of changed rows.
-    return Number((moved as { changes: number | bigint }).changes) === 1 ? { after, links } : undefined;
-  }
-
-  #extendStored(texts: readonly string[]): Extension {
-    const extension = this.#extend(linkIn(this.#db, SELECT_HEAD), texts);
-    if (extension === undefined) throw new Error('the newest entry changed during a transaction');
-    return extension;
   }
 }
 
-/** The link that `select` reads from the only row of the table `chain`. */
-export function linkIn(db: Connection, select: string): ChainLink {
-  const { seq, hash: digest } = db.sql(select).get() as ChainLink;
-  return { seq, hash: digest };
+/** The newest entry's link, or that of the last pruned entry if there is none. */
+export function headIn(db: Connection): ChainLink {
+  const newest = db.sql('select seq, hash from entries order by seq desc limit 1').get();
+  return linkOf(newest) ?? checkpointIn(db);
+}
+
+/** The link of the last pruned entry. */
+export function checkpointIn(db: Connection): ChainLink {
+  const link = linkOf(db.sql('select seq, hash from checkpoint').get());
+  if (link === undefined) throw new Error('the table checkpoint is empty');
+  return link;
+}
+
+function linkOf(row: unknown): ChainLink | undefined {
+  // The cast is safe: both selects above name these columns.
+  const link = row as ChainLink | undefined;
+  return link && { seq: link.seq, hash: link.hash };
 }
 
 /**
@@ -204,7 +193,7 @@ function pruneStep(db: Connection, throughSeq: number): { readonly count: number
     if (keys.length > 0) db.sql(DELETE_TOUCHES).run(entry.seq, JSON.stringify(keys));
   }
   db.sql('delete from entries where seq <= ?').run(end);
-  db.sql('update chain set checkpoint_seq = ?, checkpoint_hash = ?').run(end, gone.at(-1)?.hash ?? '');
+  db.sql('update checkpoint set seq = ?, hash = ?').run(end, gone.at(-1)?.hash ?? '');
   // Each step of the pragma frees one page; `all` runs it to the end.
   db.sql('pragma incremental_vacuum').all();
   return { count: gone.length, isLast: fitting.length === sizes.length && sizes.length < MAX_ENTRIES };

@@ -74,21 +74,22 @@ export class LocalImages implements Images {
   }
 
   flush(): void {
-    if (this.#waiting.size > 0) this.#db.transaction(() => this.writeWaiting());
+    if (this.#waiting.size > 0) this.#db.transaction(() => this.write());
   }
 
-  /** Writes the waiting contents. The caller must have begun a transaction. */
-  writeWaiting(): void {
+  /**
+   * Writes the contents that an announced change destroys, and the waiting ones. The caller must have
+   * begun a transaction.
+   */
+  write({ shared }: Pick<AnnouncedImages, 'shared'> = { shared: [] }): void {
+    for (const { fingerprint, bytes } of shared) {
+      this.#waiting.delete(fingerprint.sha256);
+      this.#insert(fingerprint.sha256, bytes, 1);
+    }
     if (this.#waiting.size === 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = new Map();
+    for (const [sha256, bytes] of this.#waiting) this.#insert(sha256, bytes, 0);
+    this.#waiting.clear();
     this.#waitingBytes = 0;
-    for (const [sha256, bytes] of waiting) this.#insert(sha256, bytes, 0);
-  }
-
-  /** Writes the contents that an announced change destroys. The caller must have begun a transaction. */
-  writeAnnounced({ shared }: AnnouncedImages): void {
-    for (const { fingerprint, bytes } of shared) this.#insert(fingerprint.sha256, bytes, 1);
   }
 
   async sync(): Promise<void> {

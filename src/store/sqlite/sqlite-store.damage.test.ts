@@ -10,7 +10,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pendingChange, readEntry, sessionRecord } from '../../../test/store/samples.ts';
+import {
+  changeEntry,
+  effect,
+  file as fileState,
+  pendingChange,
+  readEntry,
+  sessionRecord,
+} from '../../../test/store/samples.ts';
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
@@ -98,10 +105,11 @@ describe('a database that is damaged at the start', () => {
 
   it('is set aside if its damage was found only while it was in use', async () => {
     const { file } = await filled(1000);
-    await damagePage(file, 'entries');
+    await damagePage(file, 'touches');
     const store = await openSqliteStore(file, { damaged: 'set-aside' });
     expect(store.warnings).toEqual([]);
-    await expect(store.record({ entries: [readEntry()] })).rejects.toThrow(
+    const change = changeEntry('c1', [effect('a', fileState('x'), fileState('y'))]);
+    await expect(store.record({ entries: [change] })).rejects.toThrow(
       /damaged; restart the Lookfirst server/,
     );
     await store.close();
@@ -109,6 +117,14 @@ describe('a database that is damaged at the start', () => {
     const next = await open(file);
     expect(next.warnings).toHaveLength(1);
     await next.record({ entries: [readEntry()] });
+  });
+
+  it('is set aside at once if its newest entry cannot be read', async () => {
+    const { file } = await filled(1000);
+    await damagePage(file, 'entries');
+    const store = await open(file);
+    expect(store.warnings).toHaveLength(1);
+    await store.record({ entries: [readEntry()] });
   });
 
   it('is kept if a check finds no damage after all', async () => {
@@ -230,14 +246,8 @@ describe('every later change fails after a database was damaged while open:', ()
 
 describe('the end of the journal is also stored outside the database', () => {
   it.each<[string, string]>([
-    [
-      'all',
-      'delete from entries; delete from touches; update chain set head_seq = 0, head_hash = checkpoint_hash',
-    ],
-    [
-      'the newest entries',
-      'delete from entries where seq > 30; update chain set head_seq = 30, head_hash = (select hash from entries where seq = 30)',
-    ],
+    ['all', 'delete from entries; delete from touches'],
+    ['the newest entries', 'delete from entries where seq > 30'],
   ])('so verification detects a journal that lost %s', async (_what, sql) => {
     const { file } = await filled();
     const db = (await loadSqlite())(file);

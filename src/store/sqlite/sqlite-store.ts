@@ -34,14 +34,13 @@ import { damagedPending, lossWarning } from './damage.ts';
 import { storeFault } from './driver.ts';
 import {
   ChainRows,
+  checkpointIn,
   entriesQuery,
-  linkIn,
+  headIn,
   pruneOldest,
   SELECT_CHANGES,
   SELECT_CHANGES_OF,
-  SELECT_CHECKPOINT,
   SELECT_ENTRY,
-  SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
 import { LocalImages } from './local-images.ts';
@@ -59,6 +58,16 @@ export async function openSqliteStore(
   file: string,
   options: OpenOptions = { damaged: 'fail' },
 ): Promise<Store> {
+  try {
+    return await openOnce(file, options);
+  } catch (error) {
+    // The newest entry cannot be read. The second opening finds that, and sets the database aside.
+    if (options.damaged === 'set-aside' && isDamaged(error)) return openOnce(file, options);
+    throw error;
+  }
+}
+
+async function openOnce(file: string, options: OpenOptions): Promise<Store> {
   const store = new SqliteStore(await openConnection(file, options), {
     ...options,
     peers: peersOn(file),
@@ -70,6 +79,10 @@ export async function openSqliteStore(
     throw error;
   }
   return store;
+}
+
+function isDamaged(error: unknown): boolean {
+  return error instanceof Fault && error.reason === 'damaged';
 }
 
 /**
@@ -239,24 +252,22 @@ class SqliteStore implements Store {
   #write(notes: Notes, writes: Writes): void {
     const { announce, settle } = writes;
     const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
-    const work = (): { readonly appended: ReturnType<ChainRows['append']>; readonly isSkipped: boolean } => {
+    const work = (): { readonly head: ChainLink | undefined; readonly isSkipped: boolean } => {
       if (isNew) this.#db.mustBeInPlace();
       this.#seen.write(notes);
       if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending))
-        return { appended: this.#chain.append(notes.entries), isSkipped: true };
+        return { head: this.#chain.append(notes.entries), isSkipped: true };
       this.#note(writes);
-      return { appended: this.#chain.append(bothOf(notes.entries, writes.entries)), isSkipped: false };
+      return { head: this.#chain.append(bothOf(notes.entries, writes.entries)), isSkipped: false };
     };
-    const isAlone = notes.views.length + notes.entries.length === 0 && isOneStatement(writes);
-    const { appended, isSkipped } = isAlone
-      ? this.#db.attempt(work)
-      : this.#db.transaction(() => {
-          this.images.writeWaiting();
-          return work();
-        });
-    if (appended !== undefined) {
-      this.#chain.committed(appended);
-      this.#db.noteHead(appended.head);
+    const { head, isSkipped } = this.#db.transaction(() => {
+      const done = work();
+      this.images.write(done.isSkipped ? undefined : writes.images);
+      return done;
+    });
+    if (head !== undefined) {
+      this.#chain.committed(head);
+      this.#db.noteHead(head);
     }
     if (isSkipped) return;
     this.#pending.recorded(writes);
@@ -303,8 +314,8 @@ class SqliteStore implements Store {
       const by = column(notBy);
       const rows =
         key === undefined
-          ? this.#db.sql(SELECT_CHANGES).all(sinceMs, by)
-          : this.#db.sql(SELECT_CHANGES_OF).all(column(key), sinceMs, by);
+          ? this.#db.sql(SELECT_CHANGES).all(by, sinceMs)
+          : this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs);
       return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt(seq));
     });
   }
@@ -372,8 +383,8 @@ class SqliteStore implements Store {
       // process records an entry in between, the witness is older than the head, never newer.
       const witness = this.#db.witness();
       return {
-        head: linkIn(this.#db, SELECT_HEAD),
-        checkpoint: linkIn(this.#db, SELECT_CHECKPOINT),
+        head: headIn(this.#db),
+        checkpoint: checkpointIn(this.#db),
         witness,
         bytes: this.#db.bytes(),
       };
@@ -415,8 +426,7 @@ class SqliteStore implements Store {
   }
 
   #note(writes: Writes): void {
-    const { dropSession, settle, announce, session, images } = writes;
-    if (images !== undefined) this.images.writeAnnounced(images);
+    const { dropSession, settle, announce, session } = writes;
     if (dropSession !== undefined) this.#db.sql('delete from sessions where id = ?').run(column(dropSession));
     this.#seen.write(writes);
     for (const change of settle ?? [])
@@ -437,12 +447,6 @@ class SqliteStore implements Store {
 }
 
 const NOTHING_SEEN: ReadonlyMap<string, Seen> = new Map();
-
-/** True for a record that only announces a change: one row needs no explicit transaction. */
-function isOneStatement(writes: Writes): boolean {
-  for (const part in writes) if (part !== 'announce') return false;
-  return writes.announce !== undefined;
-}
 
 function bothOf(notes: readonly NewEntry[], entries: readonly NewEntry[] = []): readonly NewEntry[] {
   return notes.length === 0 ? entries : [...notes, ...entries];

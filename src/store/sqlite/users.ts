@@ -26,8 +26,8 @@ export class Users {
   /** Joins the users. Waits while another user has the database exclusively. */
   static async join(database: string): Promise<Users> {
     const { tag, isTagAlive } = localOwner();
-    const [file, folder] = [`${database}.users`, `${database}.user-files`];
-    const lock = openProcessLock({ file, folder, owner: tag, isAlive: isTagAlive });
+    const [files, folder] = [[`${database}.users`], `${database}.user-files`];
+    const lock = openProcessLock({ files, folder, owner: tag, isAlive: isTagAlive });
     const users = new Users(lock, database);
     try {
       await users.#joinAgain();

@@ -29,8 +29,8 @@ export function parsePatch(patch: Patch): ParsedPatch {
 const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
-const FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
-const MOVE = /^\*\*\* Move to: (.+)$/;
+const FILE = /^(\s*)\*\*\* (Add|Update|Delete) File:\s*(.+?)\s*$/;
+const MOVE = /^\*\*\* Move to:\s*(.+?)\s*$/;
 
 /**
  * Parses a patch in the V4A format: `*** Begin Patch`, then files to add, update, delete or move, then `*** End
@@ -40,8 +40,8 @@ function parseV4a(text: string): ParsedPatch {
   const lines = text.replaceAll('\r\n', '\n').trim().split('\n');
   if (lines[0]?.trim() !== BEGIN) return wrong(`it must begin with "${BEGIN}"`);
   if (lines.at(-1)?.trim() !== END) return wrong(`it must end with "${END}"`);
-  const sections = sectionsOf(lines.slice(1, -1));
-  if (typeof sections === 'string') return wrong(sections);
+  const { sections, stray } = patchSections(lines.slice(1, -1));
+  if (stray !== undefined) return wrong(`text before the first file: ${stray.slice(0, 80)}`);
   const changes: FileIntent[] = [];
   for (const section of sections) {
     const change = changeOf(section);
@@ -53,27 +53,39 @@ function parseV4a(text: string): ParsedPatch {
   return twice === undefined ? { ok: true, changes } : wrong(`it names ${twice} twice`);
 }
 
-interface Section {
+/** The part of a patch that changes one file: its kind, and the lines below its marker. */
+export interface PatchSection {
   readonly kind: 'Add' | 'Update' | 'Delete';
   readonly path: string;
   readonly lines: string[];
 }
 
-function sectionsOf(lines: readonly string[]): Section[] | string {
-  const sections: Section[] = [];
+/** The files that a patch names, in order. `stray`: the first line before them, if there is one. */
+export function patchSections(lines: readonly string[]): {
+  readonly sections: readonly PatchSection[];
+  readonly stray: string | undefined;
+} {
+  const sections: PatchSection[] = [];
+  const strays: string[] = [];
   for (const line of lines) {
-    // Trim lines only before the first section. In a section, a line that begins with a space
-    // belongs to a hunk.
-    const [, kind, path] = FILE.exec(sections.length === 0 ? line.trim() : line) ?? [];
-    if (path !== undefined && (kind === 'Add' || kind === 'Update' || kind === 'Delete'))
-      sections.push({ kind, path: path.trim(), lines: [] });
-    else if (sections.length === 0) return `text before the first file: ${line.slice(0, 80)}`;
-    else sections.at(-1)?.lines.push(line);
+    const [, indent, kind, path] = FILE.exec(line) ?? [];
+    const last = sections.at(-1);
+    // Codex also accepts a marker after spaces. Inside an update, such a line is an unchanged line of
+    // the hunk.
+    const isText = indent !== '' && last?.kind === 'Update';
+    if (!isText && path !== undefined && (kind === 'Add' || kind === 'Update' || kind === 'Delete'))
+      sections.push({ kind, path, lines: [] });
+    else (last?.lines ?? strays).push(line);
   }
-  return sections;
+  return { sections, stray: strays[0] };
 }
 
-function changeOf({ kind, path, lines }: Section): FileIntent | string {
+/** The new path in the lines of an update; undefined if the file is not moved. */
+export function movedTo(lines: readonly string[]): string | undefined {
+  return MOVE.exec(lines[0] ?? '')?.[1];
+}
+
+function changeOf({ kind, path, lines }: PatchSection): FileIntent | string {
   if (kind === 'Delete')
     return lines.length === 0
       ? { kind: 'delete', path, only: 'file' }
@@ -87,13 +99,12 @@ function changeOf({ kind, path, lines }: Section): FileIntent | string {
 }
 
 function updateOf(path: string, lines: readonly string[]): FileIntent | string {
-  const [, destination] = MOVE.exec(lines[0] ?? '') ?? [];
+  const destination = movedTo(lines);
   const body = destination === undefined ? lines : lines.slice(1);
-  if (destination !== undefined && body.length === 0)
-    return { kind: 'move', source: path, destination: destination.trim() };
-  const moveTo = destination === undefined ? {} : { moveTo: destination.trim() };
-  const hunks = hunksOf(body);
-  if (typeof hunks === 'string') return hunks;
+  if (destination !== undefined && body.length === 0) return { kind: 'move', source: path, destination };
+  const moveTo = destination === undefined ? {} : { moveTo: destination };
+  const { hunks, problem } = hunksOf(body);
+  if (problem !== undefined) return problem;
   if (hunks.length === 0) return 'an update needs a hunk';
   const [only] = hunks;
   if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
@@ -103,6 +114,7 @@ function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };
 }
 
+/** Consecutive lines of a file. `header`: the text after `@@`, which is a line above them. */
 interface Hunk {
   readonly lines: HunkLine[];
   readonly header: string;
@@ -110,23 +122,27 @@ interface Hunk {
 }
 
 function asEdit({ lines, atEnd, header }: Hunk): Edit {
-  return editOf(lines, { ...(atEnd ? { atEnd } : {}), ...(header === '' ? {} : { after: header }) });
+  return editOf(lines, {
+    ...(atEnd ? { atEnd } : {}),
+    ...(header.trim() === '' ? {} : { after: header.trim() }),
+  });
 }
 
-function hunksOf(lines: readonly string[]): Hunk[] | string {
+/** The hunks of an update. `problem`: why a line belongs to no hunk. */
+export function hunksOf(lines: readonly string[]): {
+  readonly hunks: readonly Hunk[];
+  readonly problem: string | undefined;
+} {
   const hunks: Hunk[] = [];
-  for (const line of lines) {
-    const problem = takeLine(hunks, line);
-    if (problem !== undefined) return problem;
-  }
-  return hunks.filter((hunk) => hunk.lines.length > 0);
+  const [problem] = lines.flatMap((line) => takeLine(hunks, line) ?? []);
+  return { hunks: hunks.filter((hunk) => hunk.lines.length > 0), problem };
 }
 
 /** Adds a line to the last hunk, or begins a new hunk. Returns a reason if the line belongs to no hunk. */
 function takeLine(hunks: Hunk[], line: string): string | undefined {
   const last = hunks.at(-1);
   if (line.startsWith('@@')) {
-    hunks.push({ lines: [], header: line.slice(2).trim(), atEnd: false });
+    hunks.push({ lines: [], header: line.slice(2).replace(/^ /, ''), atEnd: false });
     return undefined;
   }
   if (line.trim() === END_OF_FILE) {

@@ -45,6 +45,20 @@ export function blocksLike(text: string, anchor: readonly string[]): readonly Bl
   return blocks;
 }
 
+/** The lines at a span, without blank lines at its ends. */
+export function blockAt(text: string, span: Span): Block {
+  const lines: FileLine[] = [];
+  for (
+    let at: FileLine | undefined = lineAround(text, span.start);
+    at !== undefined && at.start < span.end;
+  ) {
+    lines.push(at);
+    at = lineAfter(text, at);
+  }
+  const isFilled = ({ text: line }: FileLine): boolean => line.trim() !== '';
+  return { lines: lines.slice(lines.findIndex(isFilled), lines.findLastIndex(isFilled) + 1) };
+}
+
 /**
  * The anchor's longest word, which `indexOf` can search for quickly, and the index of its line
  * among the non-blank lines. Undefined if the anchor has no word.

@@ -1,6 +1,6 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
 import { type FoundAnchor, findAnchor, withLineEnding } from '../match.ts';
-import { type Block, blocksLike, type PlacedEdit, type Rivals, type Texts } from './block.ts';
+import { type Block, blockAt, blocksLike, type PlacedEdit, type Rivals, type Texts } from './block.ts';
 import { landOnBlock } from './lines.ts';
 
 /**
@@ -29,10 +29,7 @@ export function landOnFound(
   found: Pick<FoundAnchor, 'spans'>,
 ): PlacedEdit | undefined {
   const [span] = found.spans;
-  const block = blocksLike(text, texts.oldString.split(/\r?\n/)).find(({ lines: [first] }) => {
-    return first !== undefined && span !== undefined && first.start >= span.start && first.start < span.end;
-  });
-  const landed = block === undefined ? undefined : landOnBlock(text, texts, block);
+  const landed = span === undefined ? undefined : landOnBlock(text, texts, blockAt(text, span));
   return landed?.tier === 'trailing-space' ? landed : undefined;
 }
 

@@ -24,10 +24,12 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   // If the file lacks blank lines of the old text, but already contains the new text, the edit may
   // already have been made: refuse it.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
-  const lines = rewritten(paired, wanted.lines, mistake);
-  if (lines === undefined) return undefined;
   const [first, ...more] = paired.file;
   if (first === undefined) return undefined;
+  const last = more.at(-1) ?? first;
+  const ends = { atStart: first.start === 0, atEnd: last.end + last.ending.length === text.length };
+  const lines = rewritten({ ...paired, ...ends }, wanted.lines, mistake);
+  if (lines === undefined) return undefined;
   const usual = endingUsed(text) === '\r\n' ? '\r\n' : '\n';
   return { tier: mistake.tier, ...withEnds([first, ...more], { lines, anchor, wanted }, usual) };
 }
@@ -104,11 +106,17 @@ interface WrittenLine {
   readonly ending?: LineEnding | undefined;
 }
 
+/** The aligned lines, and whether the file begins or ends with them. */
+interface Placed extends Paired {
+  readonly atStart: boolean;
+  readonly atEnd: boolean;
+}
+
 /**
  * The lines to write: the file's lines where the edit keeps them, otherwise the model's lines, corrected for the
  * mistake.
  */
-function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake): WrittenLine[] | undefined {
+function rewritten(paired: Placed, wanted: readonly string[], mistake: Mistake): WrittenLine[] | undefined {
   const ends = (line: string): string => line.trimEnd();
   const runs = equalRuns(paired.anchor.map(ends), wanted.map(ends));
   if (runs === undefined) return undefined;
@@ -120,7 +128,7 @@ function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake):
     const own = ownLines(paired, gap, mistake);
     if (own === undefined) return undefined;
     out.push(...own);
-    out.push(...keptLines(paired, run));
+    out.push(...keptLines(paired, run, wanted));
     anchorAt = run.before + run.length;
     wantedAt = run.after + run.length;
   }
@@ -134,9 +142,24 @@ interface Gap {
   readonly lines: readonly string[];
 }
 
-function ownLines(paired: Paired, gap: Gap, mistake: Mistake): WrittenLine[] | undefined {
+/**
+ * True if an edit adds lines, or removes a blank line, beside a blank line of its old text that the
+ * file lacks. In the file, the lines on both sides may belong together, so the place of the new
+ * lines is unknown. At the beginning and the end of the file there is only one side.
+ */
+function isUnclearBesideBlank({ anchor, at, atStart, atEnd }: Placed, gap: Gap): boolean {
+  const isFilled = (line = ''): boolean => line.trim() !== '';
+  const present = anchor.slice(gap.from, gap.to).filter((_, index) => at[gap.from + index] !== undefined);
+  if (gap.lines.length <= present.length && present.every(isFilled)) return false;
+  const first = atStart ? anchor.findIndex(isFilled) : 0;
+  const last = atEnd ? anchor.findLastIndex(isFilled) : anchor.length - 1;
+  const [from, to] = [Math.max(gap.from - 1, first), Math.min(gap.to, last)];
+  return at.slice(from, to + 1).includes(undefined);
+}
+
+function ownLines(paired: Placed, gap: Gap, mistake: Mistake): WrittenLine[] | undefined {
   const missed = missedBlanks(paired, gap);
-  if (missed === undefined) return undefined;
+  if (missed === undefined || isUnclearBesideBlank(paired, gap)) return undefined;
   const removed = paired.anchor.slice(gap.from, gap.to);
   const lines: WrittenLine[] = [];
   for (const [index, line] of gap.lines.entries()) {
@@ -166,7 +189,7 @@ function correct(paired: Paired, own: OwnLine, mistake: Mistake): string | undef
     return indent === undefined ? undefined : indent + line.slice(indentOf(line).length);
   }
   if (mistake.tier !== 'inner-spacing') return line;
-  if (onlyWidened(paired)) return indentOf(line) + collapsed(line.trimStart());
+  if (onlyWidened(paired)) return indentOf(line) + narrowed(pieces(line.trimStart()));
   const written = counterpart === undefined ? undefined : paired.anchor[counterpart];
   const there = fileLine(paired, counterpart)?.text;
   if (written !== undefined && there !== undefined) return respaced({ written, there, wanted: line });
@@ -191,16 +214,33 @@ function onlyWidened({ anchor, file, at }: Paired): boolean {
 }
 
 /** The file's lines for old lines that the edit keeps, and blank lines between them that the model missed. */
-function keptLines(paired: Paired, run: { readonly before: number; readonly length: number }): FileLine[] {
-  const out: FileLine[] = [];
+function keptLines(
+  paired: Paired,
+  run: { readonly before: number; readonly after: number; readonly length: number },
+  wanted: readonly string[],
+): WrittenLine[] {
+  const out: WrittenLine[] = [];
   let previous: number | undefined;
   for (let i = run.before; i < run.before + run.length; i += 1) {
     const index = paired.at[i];
     if (index === undefined) continue;
-    out.push(...paired.file.slice(previous === undefined ? index : previous + 1, index + 1));
+    out.push(...paired.file.slice(previous === undefined ? index : previous + 1, index));
+    const there = paired.file[index];
+    const line = wanted[run.after + i - run.before];
+    if (there !== undefined)
+      out.push(dropsSpace(paired.anchor[i], line, there) ? { ...there, text: line } : there);
     previous = index;
   }
   return out;
+}
+
+/** True if the edit removes white space at a line end that both its old text and the file have. */
+function dropsSpace(
+  written: string | undefined,
+  wanted: string | undefined,
+  { text }: FileLine,
+): wanted is string {
+  return written === text && wanted !== text && wanted === text.trimEnd();
 }
 
 /**
@@ -223,7 +263,10 @@ function missedBlanks(paired: Paired, gap: Gap): { before: FileLine[]; after: Fi
   const before = blanks(file, above, first);
   const after = blanks(file, last, below);
   const inside = last - first + 1 - replaced.length;
-  if (inside > 0 || (gap.lines.length === 0 && before.length + after.length > 0)) return undefined;
+  // If the new text has a blank line there, it may be the missed one or an additional one.
+  const isUnclear = (missed: readonly FileLine[], line = ''): boolean =>
+    missed.length > 0 && line.trim() === '';
+  if (inside > 0 || isUnclear(before, gap.lines[0]) || isUnclear(after, gap.lines.at(-1))) return undefined;
   return { before, after };
 }
 
@@ -307,8 +350,18 @@ function respaced({ written, there, wanted }: SpacedLine): string {
   const kept = new Map<number, string>();
   for (const run of runs)
     for (let i = 0; i < run.length; i += 1) kept.set(run.after + i, file[run.before + i]?.text ?? '');
-  const single = onlyWidens({ written, there });
-  return to.map((piece, i) => kept.get(i) ?? (piece.blank && single ? ' ' : piece.text)).join('');
+  const own = to.map((piece, i) => ({ ...piece, text: kept.get(i) ?? piece.text, kept: kept.has(i) }));
+  return onlyWidens({ written, there }) ? narrowed(own) : own.map(({ text }) => text).join('');
+}
+
+/**
+ * Halves double spaces. Longer runs align columns, and two spaces before a comment are usual: both
+ * stay, like the spaces of the file.
+ */
+function narrowed(line: readonly (Piece & { readonly kept?: boolean })[]): string {
+  const isDouble = ({ text, kept }: Piece & { readonly kept?: boolean }, at: number): boolean =>
+    text === '  ' && kept !== true && !/^[#/]/.test(line[at + 1]?.text ?? '');
+  return line.map((piece, at) => (isDouble(piece, at) ? ' ' : piece.text)).join('');
 }
 
 /** True if the white space of the two lines differs only where the model widened a single space. */

@@ -1,14 +1,5 @@
 import type { VNode } from 'preact';
-import type {
-  ChangeView,
-  FeedRow,
-  FileDiff,
-  PlainView,
-  RefusalView,
-  TurnDetail,
-} from '../../records/view/view-data.ts';
-import { knownWords, STANDING, verdictWords } from '../../records/view/view-words.ts';
-import { countOf } from '../../report/amounts.ts';
+import type { DetailView, Fact, FeedRow } from '../../records/view/view-data.ts';
 import { visibleName } from '../../report/bounded.ts';
 import { diffTable, layoutButtons } from './diff.ts';
 import { FilePage } from './file.ts';
@@ -21,21 +12,10 @@ export function DetailPane(): VNode {
   const shown = detail.value;
   return html`<article class="detail" aria-label="Details" aria-busy=${selected.value !== undefined && shown === undefined}>
     ${selected.value === undefined ? html`<${Welcome} />` : html`<button type="button" class="back" onClick=${closeDetail}>← Back</button>`}
-    ${shown === undefined ? null : body()}
+    ${shown?.kind === 'failed' ? html`<p class="bad">${safe(shown.text)}</p>` : null}
+    ${shown?.kind === 'file' ? html`<${FilePage} key=${`${shown.view.root}/${shown.view.path}`} view=${shown.view} />` : null}
+    ${shown?.kind === 'entry' ? itemOf(shown.view) : null}
   </article>`;
-}
-
-function body(): VNode | null {
-  const shown = detail.value;
-  if (shown === undefined) return null;
-  if (shown.kind === 'failed') return html`<p class="bad">${safe(shown.text)}</p>`;
-  if (shown.kind === 'turn') return turnOf(shown.view);
-  if (shown.kind === 'file')
-    return html`<${FilePage} key=${`${shown.view.root}/${shown.view.path}`} view=${shown.view} />`;
-  const { view } = shown;
-  if (view.kind === 'change') return changeOf(view);
-  if (view.kind === 'refusal') return refusalOf(view);
-  return html`${headOf({ row: view.row, title: titleOf(view.row) })}<p>${safe(view.words)}</p>${fileLink(view)}`;
 }
 
 function Welcome(): VNode {
@@ -50,24 +30,71 @@ const WELCOME = [
   ['undo', 'Can I take it back?', 'Yes: a change, one file, single lines, or everything since a prompt.'],
 ] as const;
 
-interface Head {
-  readonly row: Pick<FeedRow, 'session' | 'atMs' | 'seq' | 'turn' | 'change' | 'machine'>;
-  readonly title: VNode;
-  readonly share?: 'entry' | 'turn';
-  readonly actions?: unknown;
+/** One entry or turn: its title and buttons, what is known about it, and its differences. */
+function itemOf(view: DetailView): VNode {
+  const { row, facts, files } = view;
+  const readOnly = start.value?.readOnly;
+  const named = facts.filter(({ name, tone }) => name !== undefined && tone === undefined);
+  return html`${headOf(view)}
+    ${view.canUndo && readOnly !== undefined ? html`<p class="dim">Read-only: ${safe(readOnly)}.</p>` : null}
+    ${facts.filter((fact) => !named.includes(fact)).map(factLine)}
+    ${named.length === 0 ? null : html`<dl>${named.map(({ name, words, rows = [] }) => html`<dt class="dim">${name}</dt><dd>${safe(words)} ${rows.map(rowLink)}</dd>`)}</dl>`}
+    ${files.map((file) => {
+      const { root, path } = file;
+      const undoFile = (): void =>
+        void offerUndo(`Take back what this change did to ${visibleName(path)}?`, 'undo', {
+          change: row.change,
+          root,
+          path,
+        });
+      const undoPart = (hunk: number): void =>
+        void offerUndo('Take back these lines?', 'undo', { change: row.change, root, path, hunk });
+      const isUndoable = mayUndo(view) && row.kind === 'change';
+      const link = html`<a href=${pageAddress({ kind: 'file', root, path })}>${pathSpan(path)}</a>`;
+      const action = html`<button type="button" class="small push" onClick=${undoFile}>Undo this file</button>`;
+      return html`<section class="file"><h3 class="bar">${isTitled(view) ? null : link}${lineCounts(file)}<span class="dim">${safe(file.note ?? '')}</span>${isUndoable && files.length > 1 ? action : null}</h3>
+      ${file.about === undefined ? null : html`<div class="known">${factLine(file.about)}</div>`}${diffTable(file, isUndoable && file.parts ? undoPart : undefined)}</section>`;
+    })}`;
+}
+
+/** True if the title names the only file. */
+function isTitled({ row, files: [first, second] }: DetailView): boolean {
+  return first !== undefined && second === undefined && first.path === row.path;
+}
+
+function mayUndo({ canUndo }: DetailView): boolean {
+  return canUndo && start.value !== undefined && start.value.readOnly === undefined;
+}
+
+function factLine({ name, words, tone, rows = [] }: Fact): VNode {
+  const title = name === undefined ? null : html`<b>${name}</b> `;
+  return html`<div class=${tone === undefined ? '' : `banner ${tone}`}><p>${title}${safe(words)}</p>${rows.map(rowLink)}</div>`;
 }
 
 /** The title of the page's right side, with its buttons. */
-function headOf({ row, title, share, actions }: Head): VNode {
-  const { session, atMs, seq, turn, change } = row;
+function headOf(view: DetailView): VNode {
+  const { row, root, files } = view;
+  const { session, atMs, seq, turn, change, path = '', kind } = row;
   const showTurn = (): void => void narrowTo({ turn });
-  return html`<header class="bar head" style=${tint(session)}><div><h2 class="bar">${title}</h2>
-    <p class="bar small dim">${who(session)}${longTime(atMs)}${clientWords(row)}${change === undefined ? null : html`<code>${change}</code>`}${turn === undefined ? null : html`<button type="button" class="link" onClick=${showTurn}>everything in this turn</button>`}</p></div>
-    ${share === undefined ? null : html`${layoutButtons()}${shareMenu(share, seq)}`}${actions}</header>`;
+  const isInside = path !== '' && !path.startsWith('/') && !path.startsWith('..');
+  const isShared = kind === 'change' || kind === 'refusal' || kind === 'turn';
+  return html`<header class="bar head" style=${tint(session)}><div><h2 class="bar">${titleOf(row)}</h2>
+    <p class="bar small dim">${who(session)}${longTime(atMs)}${clientWords(row)}${change === undefined ? null : html`<code>${change}</code>`}${turn === undefined ? null : html`<button type="button" class="link" onClick=${showTurn}>everything in this turn</button>`}${isInside ? html`<a href=${pageAddress({ kind: 'file', root, path })}>who has seen this file</a>` : null}</p></div>
+    ${files.some(({ groups }) => groups.length > 0) ? layoutButtons() : null}${isShared ? shareMenu(seq) : null}${mayUndo(view) ? undoButton(row) : null}</header>`;
 }
 
 function titleOf(row: FeedRow): VNode {
+  if (row.kind === 'turn') return html`<span class="prompt">${safe(row.what)}</span>`;
   return html`${kindMark(row)}<span>${safe(row.what)}</span>${pathSpan(row.path)}${row.code === undefined ? null : html`<span class="tag bad">${row.code}</span>`}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}`;
+}
+
+function undoButton({ kind, seq, session, what, change, undo }: FeedRow): VNode {
+  const offer = (): void =>
+    void (kind === 'turn'
+      ? offerUndo(`Return to before "${what}"?`, 'rewind', { seq })
+      : offerUndo(`Take back this change of ${session}?`, 'undo', { change }));
+  const word = kind === 'turn' ? 'Rewind to before this' : undo === true ? 'Redo' : 'Undo this change';
+  return html`<button type="button" class="undo-this" onClick=${offer}>${word}</button>`;
 }
 
 /**
@@ -80,10 +107,10 @@ function clientWords({ session, machine }: Pick<FeedRow, 'session' | 'machine'>)
 }
 
 /** Gives the shown item to people without a viewer: a file, or Markdown for a pull request. */
-function shareMenu(kind: 'entry' | 'turn', seq: number): VNode {
+function shareMenu(seq: number): VNode {
   const button = (word: string, form: string, share: (text: string) => void | Promise<void>): VNode => {
     const act = async (): Promise<void> => {
-      const { text } = await ask<{ readonly text: string }>(`export?kind=${kind}&seq=${seq}&form=${form}`);
+      const { text } = await ask<{ readonly text: string }>(`export?seq=${seq}&form=${form}`);
       await share(text);
       document.querySelector('.menu')?.removeAttribute('open');
     };
@@ -100,73 +127,4 @@ function shareMenu(kind: 'entry' | 'turn', seq: number): VNode {
     tell('Copied as Markdown.');
   };
   return html`<details key=${seq} class="menu"><summary>Share</summary><div>${button('Download as HTML', 'html', download)}${button('Copy as Markdown', 'markdown', copy)}</div></details>`;
-}
-
-function fileHead(file: FileDiff, action: VNode | null): VNode {
-  return html`<h3 class="bar"><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}>${pathSpan(file.path)}</a>${lineCounts(file)}<span class="dim">${safe(file.note ?? '')}</span>${action}</h3>`;
-}
-
-function moreFiles(count: number): VNode | null {
-  return count === 0 ? null : html`<p class="dim">${countOf(count, 'more file')} not shown.</p>`;
-}
-
-function changeOf(view: ChangeView): VNode {
-  const { row, files, standing, undoneBy, undoes, command } = view;
-  const canUndo = start.value?.canUndo === true && standing !== 'taken back' && row.change !== undefined;
-  const undo = (title: string, more: object) => (): void =>
-    void offerUndo(title, 'undo', { change: row.change, ...more });
-  const undoAll = html`<button type="button" class="undo-this" onClick=${undo(`Take back this change of ${row.session}?`, {})}>${row.undo === true ? 'Redo' : 'Undo this change'}</button>`;
-  return html`${headOf({ row, title: titleOf(row), share: 'entry', actions: canUndo ? undoAll : null })}
-    ${start.value?.readOnly === undefined ? null : html`<p class="dim">Read-only: ${safe(start.value.readOnly)}.</p>`}
-    ${standing === 'stands' ? null : html`<div class="banner"><p>${STANDING[standing]}</p>${undoneBy.map(rowLink)}</div>`}
-    ${undoes === undefined ? null : html`<div class="banner"><p>This change undid:</p>${rowLink(undoes)}</div>`}
-    ${command === undefined ? null : html`<p>Made by the command <code>${safe(command)}</code></p>`}
-    ${view.notices.map((notice) => html`<p class="banner warn">${notice}</p>`)}
-    ${files.map((file) => {
-      const { root, path, known } = file;
-      const undoFile = undo(`Take back what this change did to ${visibleName(path)}?`, { root, path });
-      const action = html`<button type="button" class="small push" onClick=${undoFile}>Undo this file</button>`;
-      const undoPart = (hunk: number): void => undo('Take back these lines?', { root, path, hunk })();
-      return html`<section class="file">${fileHead(file, canUndo && files.length > 1 ? action : null)}
-      <p class=${`known dim small ${known.state}`}><b>Had it read the file?</b> ${safe(knownWords(known))}</p>${diffTable(file, canUndo && file.parts ? undoPart : undefined)}</section>`;
-    })}${moreFiles(view.more)}`;
-}
-
-function refusalOf(view: RefusalView): VNode {
-  const { row, since, after, writers, next } = view;
-  return html`${headOf({ row, title: titleOf(row), share: 'entry' })}
-    ${view.observed === true ? html`<p class="banner warn">The call passed, because the policy only observes (mode: observe).</p>` : null}
-    <p>${view.why}${view.reason === undefined ? '' : ` (${safe(view.reason)})`}</p>
-    <p class=${`banner verdict ${view.verdict.replace(' ', '-')}`}><b>${verdictWords(view)}</b> ${safe(view.because)}</p>
-    <dl>
-      <dt class="dim">What the session had seen</dt><dd>${view.seen}</dd>
-      ${writers.length === 0 ? null : html`<dt class="dim">Changed since by</dt><dd>${writers.map(rowLink)}</dd>`}
-      ${next === undefined ? null : html`<dt class="dim">Next step given</dt><dd>${next}</dd>`}
-      <dt class="dim">Then</dt><dd>${after === undefined ? 'The session has not tried again.' : html`${safe(after.words)}. ${rowLink(after.row)}`}</dd>
-    </dl>
-    ${fileLink(view)}
-    ${since === undefined ? null : html`<section class="file"><h3 class="bar">What changed since the session saw the file ${lineCounts(since)}</h3>${diffTable(since)}</section>`}`;
-}
-
-/** A link to the page of the file that an entry is about, if the file is in its workspace. */
-function fileLink({ row: { path = '' }, root }: RefusalView | PlainView): VNode | null {
-  if (path === '' || path.startsWith('/') || path.startsWith('..')) return null;
-  return html`<p><a href=${pageAddress({ kind: 'file', root, path })}>Who has seen which lines of this file</a></p>`;
-}
-
-function turnOf({ row, files, more }: TurnDetail): VNode {
-  const rewind = (words: string, everyone: object): VNode => {
-    const offer = (): void =>
-      void offerUndo(`${words} "${row.words}"?`, 'rewind', { seq: row.seq, ...everyone });
-    const isForAll = 'everyone' in everyone;
-    return html`<button type="button" class=${isForAll ? '' : 'undo-this'} onClick=${offer}>${isForAll ? 'For all sessions' : 'Rewind to before this'}</button>`;
-  };
-  const canUndo = start.value?.canUndo === true && files.length > 0;
-  const actions = canUndo
-    ? [rewind('Return to before', {}), rewind('For all sessions, return to before', { everyone: true })]
-    : [];
-  const changed = `What this turn changed: ${countOf(files.length, 'file')}${row.stands ? '' : ' (taken back since)'}.`;
-  return html`${headOf({ row, title: html`<span class="prompt">${safe(row.words)}</span>`, share: 'turn', actions })}
-    <p>${files.length === 0 ? 'This turn changed no file.' : changed}</p>
-    ${files.map((file) => html`<section class="file">${fileHead(file, null)}${diffTable(file)}</section>`)}${moreFiles(more)}`;
 }

@@ -86,7 +86,7 @@ function mark(row: FeedRow, x: number, y: number): VNode | null {
   const now = selected.value;
   const isOn = now !== undefined && now.kind !== 'file' && now.seq === row.seq;
   const kind = row.undo === true ? 'undo' : row.kind;
-  const go = (): void => open({ kind: row.kind === 'turn' ? 'turn' : 'entry', seq: row.seq });
+  const go = (): void => open({ kind: 'entry', seq: row.seq });
   return html`<g key=${row.seq} class=${`mark ${kind}${isOn ? ' on' : ''}`} style=${tint(row.session)} transform=${`translate(${x} ${y})`} onClick=${go}>
     <title>${safe(`${row.session}: ${row.what} ${row.path ?? ''}, ${new Date(row.atMs).toLocaleString()}`)}</title>
     <rect x="-6.5" y="-12" width="13" height="24" /><path d=${SHAPES[kind] ?? 'M0-4V4'} /></g>`;

@@ -1,8 +1,8 @@
 import { computed, type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { EntryKind } from '../../model/entry.ts';
-import type { RefusalCode } from '../../model/verdict.ts';
 import type { FeedRow, TurnRow } from '../../records/view/view-data.ts';
+import { refusedWord } from '../../records/view/view-words.ts';
 import { countOf } from '../../report/amounts.ts';
 import {
   briefTime,
@@ -185,7 +185,7 @@ function itemLink(name: string, what: ViewerSelection, session: string | undefin
 
 function promptLine({ seq, session, words }: Heading): VNode {
   const content = html`${kindMark({ kind: 'turn' })}${who(session)}<span class="what clip" title=${safe(words)}>${safe(words)}</span>`;
-  return itemLink('row turn', { kind: 'turn', seq }, session, content);
+  return itemLink('row turn', { kind: 'entry', seq }, session, content);
 }
 
 function entryLine(row: FeedRow, name: string): VNode {
@@ -212,10 +212,10 @@ function runLine(row: FeedRow, run: Run): VNode {
 }
 
 function lineOf(row: FeedRow, what: string, run: Run): VNode {
-  const sum = (side: 0 | 1): number =>
+  const sum = (side: 'added' | 'removed'): number =>
     run.reduce((all, { seq }) => all + (knownCounts.value[seq]?.[side] ?? 0), 0);
   const isQuiet = row.kind !== 'change' && row.kind !== 'refusal';
-  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathSpan(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum(0), removed: sum(1) })}${briefTime(row.atMs)}`;
+  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathSpan(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum('added'), removed: sum('removed') })}${briefTime(row.atMs)}`;
 }
 
 /** A link to an entry, for the page's right side. */
@@ -225,33 +225,9 @@ export function rowLink(row: FeedRow): VNode {
 
 /** A refusal in words that are short enough never to be cut. */
 function refusalIn({ code, what }: FeedRow): string {
-  const word = code === undefined ? undefined : REFUSED[code];
-  return word === undefined ? what : what.startsWith('would') ? `would refuse: ${word}` : word;
+  if (code === undefined) return what;
+  return `${what.startsWith('would') ? 'would refuse: ' : ''}${refusedWord(code)}`;
 }
-
-/** A refusal code in a few words. */
-export function refusedWord(code: string): string {
-  return REFUSED[code as RefusalCode] ?? code;
-}
-
-const REFUSED: Partial<Readonly<Record<RefusalCode, string>>> = {
-  OUTSIDE_WORKSPACE: 'outside',
-  PROTECTED: 'protected',
-  READ_ONLY: 'read-only',
-  NOT_READ: 'not read',
-  PARTIALLY_READ: 'partly read',
-  READ_EXPIRED: 'read too long ago',
-  STALE: 'outdated',
-  DELETED: 'deleted meanwhile',
-  ALREADY_EXISTS: 'already there',
-  REVISION_MISMATCH: 'other revision',
-  NO_MATCH: 'text not found',
-  AMBIGUOUS_MATCH: 'text not unique',
-  PLACEHOLDER_CONTENT: 'placeholder text',
-  REDACTED_READ: 'secrets masked',
-  COMMAND_CONFLICT: 'changed meanwhile',
-  WOULD_DESTROY: 'would destroy work',
-};
 
 /** Moves the focus in a list with the arrow keys, or with `j` and `k`. */
 function moveFocus(event: KeyboardEvent): void {
@@ -336,7 +312,7 @@ export function TurnList(): VNode {
     const changed = paths.length === 0 ? 'no files changed' : `${countOf(paths.length, 'file')} changed`;
     const content = html`${i === 0 ? html`<span class="tag">since the last prompt</span>` : null}<b class="prompt">${safe(words)}</b>
       <span class="bar small">${who(session)}${longTime(atMs)}<span class="dim">${changed}${paths.length > 0 && !stands ? ', taken back' : ''}</span></span>`;
-    const card = itemLink('card', { kind: 'turn', seq }, session, content);
+    const card = itemLink('card', { kind: 'entry', seq }, session, content);
     return { key: String(seq), sessions: [session], texts: [words, ...paths], card };
   });
   const more = html`<li class="pad"><button type="button" onClick=${() => void loadOlderTurns()}>Show older turns</button></li>`;

@@ -1,21 +1,18 @@
-import { type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { FeedRow, SavedBy, Saves } from '../../records/view/view-data.ts';
-import { byteSize, countOf } from '../../report/amounts.ts';
+import { refusedWord } from '../../records/view/view-words.ts';
+import { countOf } from '../../report/amounts.ts';
 import { html, pathSpan, who } from './html.ts';
-import { refusedWord, rowLink } from './list.ts';
-import { ask, narrowTo, pageAddress, saves, showTab } from './state.ts';
+import { rowLink } from './list.ts';
+import { narrowTo, pageAddress, saves, showTab } from './state.ts';
 
-/** The approximate number of bytes of text per token of a model. */
-const BYTES_PER_TOKEN = 4;
 const MAX_SHOWN = 8;
 
 /** The refusals of the last 30 days that saved bytes, per day, session, file and reason. */
 export function SavesPane(): VNode {
   const all = saves.value;
   if (all === undefined) return html`<p class="dim pad" role="status">counting…</p>`;
-  const { state, diffs, falseAlarms, destroyed } = all;
-  const saved = Math.max(0, diffs.rereadBytes - diffs.diffBytes);
+  const { falseAlarms, destroyed } = all;
   return html`<div class="numbers">
     <section><h2>The last 30 days</h2><p class="big">${headline(all)}</p>${daysOf(all.byDay)}</section>
     ${tableOf('By session', all.bySession)}${tableOf('By file', all.byFile)}
@@ -31,8 +28,6 @@ export function SavesPane(): VNode {
     )}</section>
     <section><h2>Destroyed by commands, kept</h2><p class="dim">Bytes that a command removed and that nothing else held. An undo brings them back.</p>${listOf(destroyed)}</section>
     <section><h2>False alarms</h2><p class="dim">The bytes had not changed, or the session read the file and then wrote the same content.</p>${listOf(falseAlarms)}</section>
-    <section><h2>Reads saved</h2><p class="big">${byteSize(saved)}</p><p class="dim">about ${Math.round(saved / BYTES_PER_TOKEN).toLocaleString()} tokens: ${countOf(diffs.times, 'diff')} (${byteSize(diffs.diffBytes)}) showed a session what had changed, so it did not have to read whole files again (${byteSize(diffs.rereadBytes)}).</p></section>
-    <section><h2>Journal</h2><p class="big">${byteSize(state.storeBytes + state.images.bytes)}</p><p class="dim">${state.entries.toLocaleString()} entries (${byteSize(state.storeBytes)}) and ${state.images.count.toLocaleString()} kept files (${byteSize(state.images.bytes)})</p>${chainWords()}<button type="button" disabled=${chain.value === 'checking'} onClick=${() => void verify()}>Verify the chain</button></section>
   </div>`;
 }
 
@@ -76,26 +71,4 @@ function listOf(rows: readonly FeedRow[]): VNode {
   if (rows.length === 0) return html`<p>None.</p>`;
   const more = rows.length - MAX_SHOWN;
   return html`<ol>${rows.slice(0, MAX_SHOWN).map((row) => html`<li>${rowLink(row)}</li>`)}</ol>${more > 0 ? html`<p class="dim">and ${more} more</p>` : null}`;
-}
-
-type Chain =
-  | { readonly ok: true; readonly entries: number }
-  | { readonly ok: false; readonly seq: number; readonly problem: string };
-
-const chain: Signal<Chain | 'checking' | 'failed' | undefined> = signal(undefined);
-
-async function verify(): Promise<void> {
-  chain.value = 'checking';
-  chain.value = await ask<Chain>('verify').catch(() => 'failed' as const);
-}
-
-function chainWords(): VNode {
-  const now = chain.value;
-  if (now === undefined) return html`<p class="dim">Every entry carries the hash of the one before it.</p>`;
-  if (now === 'checking') return html`<p class="dim" role="status">verifying…</p>`;
-  if (now === 'failed')
-    return html`<p class="bad" role="status">The chain could not be verified, because the viewer does not answer.</p>`;
-  return now.ok
-    ? html`<p class="good" role="status">Intact: ${now.entries.toLocaleString()} entries in an unbroken chain.</p>`
-    : html`<p class="bad" role="status">Broken at entry ${now.seq} (${now.problem}).</p>`;
 }

@@ -1,7 +1,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { EntryKind } from '../../model/entry.ts';
 import type {
-  EntryView,
+  DetailView,
   FeedFilter,
   FeedPage,
   FeedRow,
@@ -12,7 +12,6 @@ import type {
   Saves,
   SessionRow,
   StartView,
-  TurnDetail,
   TurnRow,
 } from '../../records/view/view-data.ts';
 
@@ -24,13 +23,12 @@ const TOKEN = /^[\w-]{43}$/;
 
 export type Tab = 'activity' | 'turns' | 'files' | 'saves';
 export type ViewerSelection =
-  | { readonly kind: 'entry' | 'turn'; readonly seq: number }
+  | { readonly kind: 'entry'; readonly seq: number }
   | { readonly kind: 'file'; readonly root: string; readonly path: string };
 
 /** The content of the page's right side. */
 type Detail =
-  | { readonly kind: 'entry'; readonly view: EntryView }
-  | { readonly kind: 'turn'; readonly view: TurnDetail }
+  | { readonly kind: 'entry'; readonly view: DetailView }
   | { readonly kind: 'file'; readonly view: FilePicture }
   | { readonly kind: 'failed'; readonly text: string };
 
@@ -319,7 +317,7 @@ export function closeDetail(): void {
 
 export function pageAddress(what: ViewerSelection): string {
   if (what.kind === 'file') return `#/file/${escaped(what.root)}/${escaped(what.path)}`;
-  return `#/${what.kind}/${what.seq}`;
+  return `#/entry/${what.seq}`;
 }
 
 /** Text as a part of an address. A refused path may contain half of a surrogate pair, which cannot be encoded. */
@@ -339,7 +337,7 @@ export async function followAddress(): Promise<void> {
 
 function selectedIn(hash: string): ViewerSelection | undefined {
   const [, kind, first = '', second = ''] = hash.split('/');
-  if ((kind === 'entry' || kind === 'turn') && /^\d+$/.test(first)) return { kind, seq: Number(first) };
+  if (kind === 'entry' && /^\d+$/.test(first)) return { kind, seq: Number(first) };
   if (kind !== 'file') return undefined;
   try {
     return { kind, root: decodeURIComponent(first), path: decodeURIComponent(second) };
@@ -378,8 +376,5 @@ async function askDetail(what: ViewerSelection): Promise<Detail> {
     return { kind: 'file', view: await ask(`file?${query}`) };
   }
   const context = contextLines.value === undefined ? '' : `&context=${contextLines.value}`;
-  const path = `${what.kind}?seq=${what.seq}${context}`;
-  return what.kind === 'turn'
-    ? { kind: 'turn', view: await ask(path) }
-    : { kind: 'entry', view: await ask(path) };
+  return { kind: 'entry', view: await ask(`entry?seq=${what.seq}${context}`) };
 }

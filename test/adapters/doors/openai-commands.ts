@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,6 +27,26 @@ function shellIn(cwd: string): Shell {
     },
   };
 }
+
+/** Makes a repository in which the file `a.txt` has an uncommitted edit. */
+function editedRepository(root: string): void {
+  const commit = 'git -c user.name=a -c user.email=a@b commit -qm one';
+  const line = `git init -q; echo one > a.txt; git add .; ${commit}; echo mine >> a.txt`;
+  execFileSync('sh', ['-ec', line], { cwd: root });
+}
+
+/** A sandbox of the SDK, and a session on its workspace. Both are closed when the test ends. */
+async function openSandbox() {
+  const { base, home } = scratch();
+  const sandbox = await new UnixLocalSandboxClient({ workspaceBaseDir: base }).create();
+  onTestFinished(() => sandbox.close());
+  const root = sandbox.state.workspaceRootPath;
+  const session = await openSession({ roots: [root], home, store: 'memory:' });
+  onTestFinished(() => session.close());
+  return { sandbox, root, session };
+}
+
+const RESET = 'git reset -q --hard';
 
 const shell = (...commands: string[]): Call => ({ tool: 'shell', args: { commands } });
 
@@ -58,16 +78,24 @@ export function commandSuite(): void {
       expect(await session.undo({})).toMatchObject({ ok: true });
       expect(text('a.txt')).toBe('one\n');
     });
+
+    it('refuses a line once that destroys work', async () => {
+      const { root, session, text } = await workspace();
+      editedRepository(root);
+      const tools = [shellTool({ shell: lookfirstShell(session, shellIn(root)) })];
+      const shown = await runAgent({ session, root, steps: [[shell(RESET)], [shell(RESET)]] }, tools);
+      expect(shown[0]).toMatchObject({
+        flagged: true,
+        text: expect.stringMatching(/WOULD_DESTROY[\s\S]*a\.txt/),
+      });
+      expect(shown[1]).toMatchObject({ flagged: false });
+      expect(text('a.txt')).toBe('one\n');
+    });
   });
 
   describe('a sandbox of the OpenAI Agents SDK', () => {
     it('is gated for edits and for commands', async () => {
-      const { base, home } = scratch();
-      const sandbox = await new UnixLocalSandboxClient({ workspaceBaseDir: base }).create();
-      onTestFinished(() => sandbox.close());
-      const root = sandbox.state.workspaceRootPath;
-      const session = await openSession({ roots: [root], home, store: 'memory:' });
-      onTestFinished(() => session.close());
+      const { sandbox, root, session } = await openSandbox();
       writeFileSync(join(root, 'a.txt'), 'one\n');
       const patch: Call = {
         tool: 'apply_patch',
@@ -87,6 +115,19 @@ export function commandSuite(): void {
       expect(shown[3]).toMatchObject({ flagged: false });
       expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('two\n');
     });
+
+    it.each(['exec', 'execCommand'] as const)(
+      'refuses a line once that destroys work: %s',
+      async (method) => {
+        const { sandbox, root, session } = await openSandbox();
+        editedRepository(root);
+        const run = async () => JSON.stringify(await guardSandbox(sandbox, session)[method]({ cmd: RESET }));
+        expect(await run()).toMatch(/WOULD_DESTROY.*a\.txt/);
+        expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\nmine\n');
+        expect(await run()).not.toContain('WOULD_DESTROY');
+        expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
+      },
+    );
   });
 
   describe('the editor of the OpenAI Agents SDK', () => {

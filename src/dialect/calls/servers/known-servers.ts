@@ -7,7 +7,7 @@ const READ: readonly Rule[] = [
  * The form of an answer with several files in one text. The section of each file begins with
  * `PATH:`, or with `PATH: Error - reason` if the file could not be read.
  */
-export const SECTIONS: ShownForm = {
+const SECTIONS: ShownForm = {
   as: 'sections',
   open: 'PATH:\n',
   failed: 'PATH: Error - ',
@@ -37,7 +37,7 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
   },
   tools: {
     ...toolsWith(READ, 'read_file read_text_file'),
-    read_media_file: [{ does: 'read', path: 'path', shown: { as: 'described' } }],
+    read_media_file: [{ does: 'read', path: 'path', shown: { as: 'found' } }],
     read_multiple_files: [{ does: 'read', each: 'paths', path: '.', shown: SECTIONS }],
     write_file: [{ does: 'write', path: 'path', content: 'content' }],
     edit_file: [
@@ -116,8 +116,7 @@ const DESKTOP_COMMANDER: ServerTable = {
         does: 'read',
         each: 'paths',
         path: '.',
-        lines: { defaultCount: 1000 },
-        shown: { as: 'blocks', open: '\n--- PATH contents: ---\n', header: '[Reading ' },
+        shown: { as: 'found' },
       },
     ],
     write_file: [

@@ -40,6 +40,24 @@ export function writesOf(command: ShellCommand): readonly ShellWrite[] {
   return [...programWrites(command), ...redirectWrites(command)].map((effect) => ({ certain, ...effect }));
 }
 
+/** True if two commands write the same files, or write none that are known and have the same words. */
+export function writesLike(one: ShellCommand, other: ShellCommand): boolean {
+  if (one.folder !== other.folder) return false;
+  const [first = [], second = []] = [one, other].map((command) =>
+    writesOf(command).map(({ certain, ...effect }) => placeOf(effect)),
+  );
+  if (first.length === 0 && second.length === 0)
+    return one.words.every((word, at) => word !== undefined && word === other.words[at]);
+  return first.length === second.length && first.every((place, at) => place === second[at]);
+}
+
+/** Identifies what an effect writes. The destination of a copy may be a folder, so the name of its source counts, too. */
+function placeOf(effect: Effect): string {
+  if (effect.how === 'patch') return JSON.stringify(effect);
+  if (effect.how === 'move') return JSON.stringify([effect.source, effect.path]);
+  return effect.path;
+}
+
 /** The literal operands of `mv` and `git mv`, including the destination. */
 export function moveOperands({ words, folder = '' }: ShellCommand): readonly string[] {
   const [name, ...args] = words;

@@ -1,9 +1,11 @@
 import type { ShellCommand } from './shell-command.ts';
 import type { WalkedLine } from './walk.ts';
-import { inFolder, programOf } from './words.ts';
+import { inFolder, programOf, type Words } from './words.ts';
 
 /** Maximum number of names per command; further ones are ignored. */
 const MAX_NAMES = 200;
+/** A longer text is no path. */
+const MAX_CHARS = 1000;
 /** Words with spaces or quotes do not count as names of files if they have more characters than this. */
 const MAX_NAME = 1024;
 /**
@@ -21,16 +23,22 @@ const PATH_LIKE =
  * paths of the line start.
  */
 export function namesOf({ commands, texts }: WalkedLine, start: string): readonly string[] {
-  const names = new Set<string>();
-  const add = (folder: string | undefined, word: string): void => {
-    for (const text of candidates(word)) {
-      const path = text === '' || text.length > 1000 ? undefined : inFolder(folder, text);
-      if (path !== undefined && names.size < MAX_NAMES) names.add(path);
-    }
-  };
-  for (const { words, folder } of commands) for (const word of words) add(folder, word ?? '');
-  for (const { text } of texts) add(start, text);
-  return [...names];
+  return pathsIn([
+    ...commands.map(({ words, folder }) => ({ folder, texts: words })),
+    { folder: start, texts: texts.map(({ text }) => text) },
+  ]);
+}
+
+/** The possible paths in texts, each relative to the folder of the texts. */
+function pathsIn(
+  found: readonly { readonly folder: string | undefined; readonly texts: Words }[],
+): readonly string[] {
+  const paths = found.flatMap(({ folder, texts }) =>
+    texts
+      .flatMap((text) => candidates(text ?? ''))
+      .flatMap((name) => (name === '' || name.length > MAX_CHARS ? [] : (inFolder(folder, name) ?? []))),
+  );
+  return [...new Set(paths)].slice(0, MAX_NAMES);
 }
 
 /** Programs that run the code which their words or their standard input contain. */
@@ -38,18 +46,15 @@ const INTERPRETERS = /^(?:python[\d.]*|node|nodejs|deno|bun|perl|ruby|php|lua|Rs
 
 /** Every path that code in the line may name which an interpreter runs. */
 export function scriptNames(commands: readonly ShellCommand[]): readonly string[] {
-  const names = new Set<string>();
-  for (const { words, redirects, folder } of commands) {
-    if (!INTERPRETERS.test(programOf(words[0]))) continue;
-    const codes = [...words.slice(1), ...redirects.map(({ text }) => text)].filter(
-      (code) => code !== undefined,
-    );
-    for (const name of codes.filter((code) => /[\s'"()]/.test(code)).flatMap(candidates)) {
-      const path = name.length > 1000 ? undefined : inFolder(folder, name);
-      if (path !== undefined && names.size < MAX_NAMES) names.add(path);
-    }
-  }
-  return [...names];
+  const running = commands.filter(({ words }) => INTERPRETERS.test(programOf(words[0])));
+  return pathsIn(
+    running.map(({ words, redirects, folder }) => ({
+      folder,
+      texts: [...words.slice(1), ...redirects.map(({ text }) => text)].filter((code) =>
+        /[\s'"()]/.test(code ?? ''),
+      ),
+    })),
+  );
 }
 
 const SEARCHES: ReadonlySet<string> = new Set(['grep', 'egrep', 'fgrep', 'rg', 'ag', 'ack']);

@@ -48,14 +48,3 @@ export interface ShellRedirect {
 /** The descriptors of the standard input and output. */
 export const STDIN = 0;
 export const STDOUT = 1;
-
-/** True if two commands write the same files: by redirections, or because they have the same words. */
-export function writesLike(one: ShellCommand, other: ShellCommand): boolean {
-  const [first, second] = [one, other].map(({ redirects }) =>
-    redirects.filter(({ operator, target }) => operator.includes('>') && target !== undefined),
-  );
-  if (one.folder !== other.folder || first?.length !== second?.length) return false;
-  if (first?.length === 0)
-    return one.words.every((word, at) => word !== undefined && word === other.words[at]);
-  return first?.every(({ target }, at) => target === second?.[at]?.target) === true;
-}

@@ -1,7 +1,7 @@
 import type { Harm } from '../../../model/session.ts';
 import type { ReadTouch } from '../touch.ts';
 import { changingPart } from './changing-part.ts';
-import { type Destroyed, destroyedBy } from './destroyed.ts';
+import { type Destroyed, destroyedBy, type NamedFiles } from './destroyed.ts';
 import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
 import { gitFolders } from './git-folders.ts';
 import { harmOf } from './harm.ts';
@@ -10,6 +10,9 @@ import { readOf } from './printed-lines.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { type Sweep, sweepsOf } from './sweeps.ts';
 import { NO_COMMANDS, type WalkedLine, walkLine } from './walk.ts';
+
+/** Matches the settings of bash and zsh with which a star also matches a dot at the beginning of a name. */
+const MATCHES_DOTS = /\b(?:dotglob|glob_?dots)\b/i;
 
 /** The folder of a line, and the known facts about its shell. */
 interface ShellStart {
@@ -79,12 +82,22 @@ export class ShellLine {
 
   /** The files that the line removes or replaces, apart from those in `writes`. */
   destroys(): readonly Destroyed[] {
-    return this.commands.flatMap(destroyedBy);
+    return this.commands
+      .flatMap(destroyedBy)
+      .map((each) => ({ ...each, files: this.#asExpanded(each.files) }));
   }
 
   /** The line's effects on bytes that it does not name one by one, in its order. */
   sweeps(): readonly Sweep[] {
-    return this.commands.flatMap(sweepsOf);
+    return this.commands
+      .flatMap(sweepsOf)
+      .map((each) => (each.kind === 'removal' ? { ...each, files: this.#asExpanded(each.files) } : each));
+  }
+
+  #asExpanded(files: NamedFiles): NamedFiles {
+    return 'glob' in files && MATCHES_DOTS.test(this.text)
+      ? { ...files, glob: { ...files.glob, dots: true } }
+      : files;
   }
 
   /** Tells whether the line may destroy files, git objects, or nothing. */

@@ -1,4 +1,5 @@
 import { destroyedBy, fedWords, type Listing, type NamedFiles } from './destroyed.ts';
+import { moveOperands } from './effects.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { textOfValue, type Value } from './values.ts';
 import { inFolder, programOf, split } from './words.ts';
@@ -24,6 +25,8 @@ export type Sweep = { readonly folder: string } & (
   /** Saves bytes: in the index, in a commit, in a stash. */
   | { readonly kind: 'add'; readonly files: 'all' | 'tracked' }
   | { readonly kind: 'commit'; readonly files: 'staged' | 'tracked' }
+  /** Replaces commits with new ones. Only git's logs still name the old ones. */
+  | { readonly kind: 'rewrite' }
   | { readonly kind: 'push'; readonly paths: readonly string[]; readonly untracked: boolean }
   /** Brings a stash back. `pop` also drops it. */
   | { readonly kind: 'pop' }
@@ -58,11 +61,18 @@ export function sweepsOf(command: ShellCommand): readonly Sweep[] {
 /** Matches the options of `rm` with which it removes folders. */
 const RECURSIVE = /^(?:-[dfiIvrR]*[rR][dfiIvrR]*|--recursive)$/;
 
+/** Matches the path of a repository's git folder. */
+const GIT_FOLDER = /(?:^|\/)\.git\/*$/;
+
 function removals(folder: string, command: ShellCommand): readonly Sweep[] {
   const of = command.words.some((word) => word !== undefined && RECURSIVE.test(word)) ? 'trees' : 'files';
-  return destroyedBy(command).flatMap(({ how, files }): Sweep[] =>
+  const moved = moveOperands(command).filter((path) => GIT_FOLDER.test(path));
+  // Moving a git folder counts as removing it: the rest of the line may remove it from its new place.
+  const lost = moved.map((path): Sweep => ({ kind: 'removal', folder, of: 'trees', files: { path } }));
+  const removed = destroyedBy(command).flatMap(({ how, files }): Sweep[] =>
     how === 'remove' ? [{ kind: 'removal', folder, of, files }] : [],
   );
+  return [...lost, ...removed];
 }
 
 /** Matches commands of git that are no alias. Those in `VERBS` need not be here. */
@@ -85,6 +95,8 @@ export interface GitCall {
   readonly verb: string;
   readonly folder: string;
   readonly args: readonly string[];
+  /** The values of `-c`. */
+  readonly settings: readonly string[];
   readonly operands: readonly string[];
   /** The operands after `--`; undefined without it. */
   readonly after?: readonly string[];
@@ -128,6 +140,7 @@ export function gitCall(start: string, { values }: ShellCommand): GitCall | unde
     verb,
     folder,
     args,
+    settings: words.slice(0, at).flatMap((word, place, all) => (all[place - 1] === '-c' && word) || []),
     operands: operands.flatMap((operand) => operand ?? []),
     ...(dash === -1 ? {} : { after: args.slice(dash + 1) }),
     has: (option) => options.some((each) => option.test(each)),
@@ -158,7 +171,7 @@ const VERBS: ReadonlyMap<string, (call: GitCall) => readonly Act[]> = new Map([
   ['update-ref', updateRef],
   ['reflog', reflog],
   ['worktree', worktree],
-  ['gc', (call: GitCall): readonly Act[] => (call.has(/^--prune(?:=(?!never)|$)/) ? [PRUNE] : [])],
+  ['gc', gc],
   ['prune', (call: GitCall): readonly Act[] => (call.has(/^(?:-n|--dry-run)$/) ? [] : [PRUNE])],
   ['filter-branch', (): readonly Act[] => [{ kind: 'history', how: 'rewrite' }]],
   ['filter-repo', (): readonly Act[] => [{ kind: 'history', how: 'rewrite' }]],
@@ -167,7 +180,18 @@ const VERBS: ReadonlyMap<string, (call: GitCall) => readonly Act[]> = new Map([
   ['commit', commit],
 ]);
 
+const REWRITE: Act = { kind: 'rewrite' };
 const PRUNE: Act = { kind: 'history', how: 'prune' };
+
+/** With these settings, `git gc` also clears the logs that lead to commits. */
+const EXPIRES = /^gc\.reflogExpire\w*=(?:now|all|0|false)/i;
+
+function gc(call: GitCall): readonly Act[] {
+  const expiry: readonly Act[] = call.settings.some((each) => EXPIRES.test(each))
+    ? [{ kind: 'history', how: 'expire' }]
+    : [];
+  return call.has(/^--prune(?:=(?!never)|$)/) ? [...expiry, PRUNE] : expiry;
+}
 
 function tracked(takes: TrackedSweep['takes'], paths: readonly string[], tree?: string): Act {
   return { kind: 'tracked', takes, paths, ...(tree === undefined ? {} : { tree }) };
@@ -224,7 +248,8 @@ function removeTracked(call: GitCall): readonly Act[] {
 }
 
 function abort(call: GitCall): readonly Act[] {
-  return call.has(/^--(?:abort|skip)$/) ? [tracked('both', [])] : [];
+  if (call.has(/^--(?:abort|skip)$/)) return [tracked('both', [])];
+  return call.verb === 'rebase' ? [REWRITE] : [];
 }
 
 function clean(call: GitCall): readonly Act[] {
@@ -265,9 +290,11 @@ function tag(call: GitCall): readonly Act[] {
 }
 
 function updateRef(call: GitCall): readonly Act[] {
-  const [ref] = call.operands;
-  if (!call.has(/^-d$/) || ref === undefined) return [];
-  return [ref === 'refs/stash' ? { kind: 'stash', entry: 'all' } : { kind: 'refs', refs: [ref] }];
+  const [ref, onto] = call.operands;
+  if (ref === undefined) return [];
+  if (ref === 'refs/stash') return [{ kind: 'stash', entry: 'all' }];
+  if (call.has(/^-d$/)) return [{ kind: 'refs', refs: [ref] }];
+  return onto === undefined ? [] : [{ kind: 'refs', refs: [ref], onto }];
 }
 
 function reflog(call: GitCall): readonly Act[] {
@@ -293,5 +320,6 @@ function add(call: GitCall): readonly Act[] {
 
 function commit(call: GitCall): readonly Act[] {
   if (call.has(/^--dry-run$/)) return [];
-  return [{ kind: 'commit', files: call.has(/^(?:-[a-z]*a|--all$)/) ? 'tracked' : 'staged' }];
+  const files = call.has(/^(?:-[a-z]*a|--all$)/) ? 'tracked' : 'staged';
+  return [{ kind: 'commit', files }, ...(call.has(/^--amend$/) ? [REWRITE] : [])];
 }

@@ -1,4 +1,5 @@
 import type { Word, WordPart } from 'unbash';
+import { expandBraces } from '../../../text/glob/glob.ts';
 
 /** A word that the shell expands to the names of files. */
 export interface Glob {
@@ -9,6 +10,8 @@ export interface Glob {
    * shell leaves it unchanged unless it matches another file.
    */
   readonly text: string | undefined;
+  /** True if a star also matches a dot at the beginning of a name. */
+  readonly dots?: true | undefined;
 }
 
 /** What a word means to the shell. Undefined if the line does not show how the shell expands it. */
@@ -39,7 +42,7 @@ export function wordValue(word: Pick<Word, 'parts' | 'text' | 'value'>, variable
   );
   const pieces: (string | Glob)[] = [];
   for (const [at, { leaf, quoted }] of leaves.entries()) {
-    if (variableIn(leaf) === 'PWD' && at === 0 && PWD_FIRST.test(text)) pieces.push('.');
+    if (variableIn(leaf) === 'PWD' && at === 0 && isHere(word)) pieces.push('.');
     else {
       const piece = pieceOf(leaf, variables);
       // The shell splits and expands the text of a variable that is not in quotes.
@@ -53,6 +56,24 @@ export function wordValue(word: Pick<Word, 'parts' | 'text' | 'value'>, variable
 }
 
 const PWD_FIRST = /^"?\$(?:PWD\b|\{PWD\})(?=\/|"|$)/;
+
+/** True for a word that begins with `$PWD`. */
+export function isHere({ text }: Pick<Word, 'text'>): boolean {
+  return PWD_FIRST.test(text);
+}
+
+/**
+ * The values of a word in the list of a loop: those of its braces, as in `{a,b}.txt`. The value
+ * itself if it has no braces, or more than `most`.
+ */
+export function bracesIn(value: Value, most: number): readonly Value[] {
+  if (value === undefined || typeof value === 'string' || value.text !== undefined) return [value];
+  const patterns = expandBraces(value.pattern, most) ?? [];
+  if (patterns.length < 2) return [value];
+  return patterns.map((pattern) =>
+    /(?<!\\)[*?[(]/.test(pattern) ? { pattern, text: undefined } : pattern.replaceAll(/\\(.)/g, '$1'),
+  );
+}
 
 function atHome(word: Parameters<typeof wordValue>[0], variables: Variables): Value {
   const home = variables.get('HOME');

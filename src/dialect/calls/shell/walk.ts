@@ -10,9 +10,10 @@ import {
   type Statement,
   type SyntaxNode,
 } from 'unbash';
+import { writesLike } from './effects.ts';
 import { assignmentsOf, breaksOff, isSimple, mayFail, mayLeave, redirectOf, startsProcess } from './nodes.ts';
-import { type ShellCommand, type ShellFeed, writesLike } from './shell-command.ts';
-import { literalOf, textOfValue, type Value, wordValue } from './values.ts';
+import type { ShellCommand, ShellFeed } from './shell-command.ts';
+import { bracesIn, isHere, literalOf, textOfValue, type Value, wordValue } from './values.ts';
 import { entered, givenValues, programOf, scriptOf, withoutPrefixes } from './words.ts';
 
 /** A command or pipeline of a shell line that is not inside another one. */
@@ -92,6 +93,9 @@ interface Around {
 
 /** Commands after which a background process of the same line counts as ended or awaited. */
 const ENDING = /^(?:wait|kill|pkill|killall)$/;
+/** Matches text with a command that enters another folder. */
+const MOVES = /\b(?:cd|pushd|popd)\b/;
+
 /** One pass over the syntax tree of a line. Collects its commands in the order in which they run. */
 class Walk {
   readonly commands: ShellCommand[] = [];
@@ -203,7 +207,8 @@ class Walk {
   /** Walks through a loop, once for each word if its list is known. */
   #for(node: For, folders: Folders, around: Around): Folders {
     const name = node.name.text;
-    const values = node.wordlist?.map((word) => wordValue(word, this.#variables)) ?? [];
+    const values =
+      node.wordlist?.flatMap((word) => bracesIn(wordValue(word, this.#variables), MAX_ROUNDS)) ?? [];
     for (const word of node.wordlist ?? []) this.#node(word, folders, around);
     this.#rounds += values.length;
     if (values.length === 0 || values.includes(undefined) || this.#rounds > MAX_ROUNDS) {
@@ -321,7 +326,7 @@ class Walk {
     const plain = around.plain && words === given && node.prefix.length === 0;
     const own = values.slice(given.length - words.length);
     this.#add({ words, values: own, redirects: node.redirects, fed }, folders, { ...within, plain });
-    this.#assign(node);
+    this.#assign(node, around.source);
     const [name, ...args] = words;
     const body = words === given ? this.#functions.get(name ?? '') : undefined;
     if (body !== undefined) return this.#call(body, own, folders, within);
@@ -336,7 +341,8 @@ class Walk {
     return name === 'exit' || (given[0] === 'exec' && words !== given) ? [] : folders;
   }
 
-  #assign(node: Command): void {
+  #assign(node: Command, source: string): void {
+    const moves = MOVES.test(source.slice(node.end));
     const assignments = assignmentsOf(node);
     if (assignments === 'all') this.#variables = new Map([['HOME', this.#variables.get('HOME')]]);
     else
@@ -344,7 +350,9 @@ class Walk {
         if (each.type !== 'Assignment') continue;
         const { name, value, append, index } = each;
         const isPlain = append !== true && index === undefined && value.type === 'Word';
-        this.#set(name, isPlain ? wordValue(value, this.#variables) : undefined);
+        // A value that begins with `$PWD` names another path in another folder.
+        const isKnown = isPlain && !(moves && isHere(value));
+        this.#set(name, isKnown ? wordValue(value, this.#variables) : undefined);
       }
   }
 

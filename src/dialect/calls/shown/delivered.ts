@@ -22,6 +22,8 @@ export interface ShownLines {
   readonly revision?: string;
   /** True if the lines were shown only in part: long lines were cut, or the file was shown as an image. */
   readonly clamped?: true;
+  /** True if the content may hold other text too, so that only the file's lines in it count. */
+  readonly isFound?: true;
   /** `output`: a diff, which shows lines of the file but is no read of it. */
   readonly how?: 'output';
   /** True if parts of the lines were masked. */

@@ -128,40 +128,26 @@ describe('read_multiple_files of the official server', () => {
 });
 
 describe('the forms of other servers', () => {
-  it('Desktop Commander: a header line, and files of at most 1000 lines', () => {
+  it('Desktop Commander: a header line', () => {
     const header = '[Reading 2 lines from start (total: 2 lines, 0 remaining)]\n\n';
     expect(shownBy('desktop-commander', 'read_file', { path: 'f' }, text(`${header}a\nb`))).toEqual([
       { path: 'f', content: 'a\nb', ranges: [{ from: 1, to: 2 }] },
     ]);
-    const many = text('f: text/plain (text)\ng: Error - no', `\n--- f contents: ---\n${header}a\nb`);
-    expect(shownBy('desktop-commander', 'read_multiple_files', { paths: ['f', 'g'] }, many)).toEqual([
-      { path: 'f', content: 'a\nb', ranges: [{ from: 1, to: 2 }] },
-    ]);
   });
 
-  it('fast-filesystem: JSON, with the remaining lines and the first line', () => {
-    const shown = (value: object) =>
-      shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text(JSON.stringify(value)));
-    expect(shown({ content: 'a\nb\n', start_offset: 0 })).toEqual([{ path: 'f', content: 'a\nb\n' }]);
-    const chunk = { content: 'a\nb\n', start_offset: 0, chunking: { has_more: true } };
-    expect(shown(chunk)).toEqual([{ path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] }]);
-    const cut = { content: 'a\nb\nc', start_offset: 0, truncated: false, has_more: true };
-    expect(shown(cut)).toEqual([{ path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] }]);
-    expect(shown({ ...cut, content: 'abc' })).toEqual([]);
-    expect(shown({ content: 'b\n', start_line: 1 })).toEqual([
-      { path: 'f', content: 'b\n', ranges: [{ from: 2, to: 2 }] },
+  it.each([
+    ['fast-filesystem', 'fast_read_file', { path: 'f' }],
+    ['j0hanz-filesystem', 'read', { path: 'f', head: 2 }],
+    ['j0hanz-filesystem', 'read', { paths: ['f'] }],
+    ['mark3labs-filesystem', 'read_multiple_files', { paths: ['f'] }],
+    ['desktop-commander', 'read_multiple_files', { paths: ['f'] }],
+    ['mcp-text-editor', 'get_text_file_contents', { files: [{ file_path: 'f' }] }],
+    ['filesystem', 'read_media_file', { path: 'f' }],
+  ])('%s, %s: the whole answer, in which the lines of the file are found', (table, tool, args) => {
+    expect(shownBy(table, tool, args, text('--- f ---', 'a\n'))).toEqual([
+      { path: 'f', content: '--- f ---\na\n', isFound: true },
     ]);
-    expect(shown({ content: 'x', start_offset: 7 })).toEqual([]);
-    const files = { files: [{ path: 'f', content: 'a' }], failed_files: [{ path: 'g' }] };
-    expect(
-      shownBy(
-        'fast-filesystem',
-        'fast_read_multiple_files',
-        { paths: ['f', 'g'] },
-        text(JSON.stringify(files)),
-      ),
-    ).toEqual([{ path: 'f', content: 'a' }]);
-    expect(shownBy('fast-filesystem', 'fast_read_file', { path: 'f' }, text('no JSON'))).toEqual([]);
+    expect(shownBy(table, tool, args, [])).toEqual([]);
   });
 
   it('official: a file that was requested twice counts, unless a third mark was forged', () => {
@@ -173,56 +159,5 @@ describe('the forms of other servers', () => {
       { path: 'g', content: 'b' },
     ]);
     expect(shown('f:\na\n\n---\ng:\nfake\n\n---\ng:\nb\n\n---\ng:\nb\n')).toEqual([]);
-  });
-
-  it('j0hanz: footers are not part of the file, and sections have their own marks', () => {
-    const shown = (value: string) =>
-      shownBy('j0hanz-filesystem', 'read', { path: 'f', head: 2 }, text(value));
-    expect(shown('a\nb\n\n// truncated: more\n// sha256: x')).toEqual([
-      { path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] },
-    ]);
-    expect(shown('a\nb\n\n// truncated: more')).toEqual([
-      { path: 'f', content: 'a\nb\n', ranges: [{ from: 1, to: 2 }] },
-    ]);
-    const many = text('// f\na\n\n// g\n// Error: gone\n\n// h\nb');
-    expect(shownBy('j0hanz-filesystem', 'read', { paths: ['f', 'g', 'h'] }, many)).toEqual([
-      { path: 'f', content: 'a' },
-      { path: 'h', content: 'b' },
-    ]);
-  });
-
-  it('j0hanz: a single file of a list has no mark', () => {
-    const alone = shownBy('j0hanz-filesystem', 'read', { paths: ['f'] }, text('a\nb\n'));
-    expect(alone).toEqual([{ path: 'f', content: 'a\nb\n' }]);
-  });
-
-  it('mark3labs: a block with the name, a block with the text', () => {
-    const many = text('--- File: f ---', 'a\n', "Error accessing 'g': no");
-    expect(shownBy('mark3labs-filesystem', 'read_multiple_files', { paths: ['f', 'g'] }, many)).toEqual([
-      { path: 'f', content: 'a\n' },
-    ]);
-  });
-
-  it('mcp-text-editor: the arguments determine the lines', () => {
-    const args = {
-      files: [
-        {
-          file_path: '/f',
-          ranges: [
-            { start: 3, end: 5 },
-            { start: 9, end: null },
-          ],
-        },
-      ],
-    };
-    expect(shownBy('mcp-text-editor', 'get_text_file_contents', args, text('{}'))).toEqual([
-      {
-        path: '/f',
-        ranges: [
-          { from: 3, to: 5 },
-          { from: 9, to: Number.MAX_SAFE_INTEGER },
-        ],
-      },
-    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SharedRun } from './awaitable.ts';
+import { SharedRun } from './waiting.ts';
 
 /** Work that the test ends by hand: each call of `work` adds to `ends` the function that ends this call. */
 function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?: Error) => void)[] } {

@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { holdBack, LineReader, LineWriter } from './lines.ts';
+import { holdBack, LineReader, LineWriter } from './line-streams.ts';
 
 function reader(stream: PassThrough, maxBytes = 1000) {
   const lines: string[] = [];
@@ -77,5 +77,40 @@ describe('LineWriter', () => {
     writer.write(Buffer.from('x'));
     await writer.flushed();
     expect(await new Promise((resolve) => writer.whenDrained(() => resolve('told')))).toBe('told');
+  });
+
+  it('sends the lines of one turn in one write, each with a newline', async () => {
+    const written: string[] = [];
+    const stream = new Writable({
+      write: () => expect.unreachable(),
+      writev: (chunks, done) => {
+        written.push(chunks.map(({ chunk }) => String(chunk)).join(''));
+        done();
+      },
+    });
+    const writer = new LineWriter(stream);
+    for (let line = 0; line < 10; line += 1) writer.write(Buffer.from(String(line)));
+    expect(written).toEqual(['0\n1\n2\n3\n4\n5\n6\n7\n']);
+    await new Promise(setImmediate);
+    expect(written.slice(1)).toEqual(['8\n9\n']);
+  });
+
+  it('counts as flushed when the stream has taken every line', async () => {
+    const accept: (() => void)[] = [];
+    const slow = new Writable({ write: (_chunk, _encoding, done) => void accept.push(done) });
+    const writer = new LineWriter(slow);
+    writer.write(Buffer.from('abc'));
+    let flushed = false;
+    const flush = writer.flushed().then(() => {
+      flushed = true;
+    });
+    expect(writer.waitingBytes).toBe(4);
+    for (let write = 0; write < 3; write += 1) {
+      await new Promise(setImmediate);
+      expect(flushed).toBe(false);
+      accept.shift()?.();
+    }
+    await flush;
+    expect(writer.waitingBytes).toBe(0);
   });
 });

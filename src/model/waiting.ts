@@ -1,16 +1,5 @@
-/**
- * A value or a promise of it. For calls so frequent that an extra turn of the event loop would cost more than the call
- * itself.
- */
-export type Awaitable<T> = T | Promise<T>;
-
 /** The longest delay of a timer, 24 days. Node runs a timer with a longer delay at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
-
-/** Passes the value to `next`: immediately if it is available, otherwise when the promise resolves. */
-export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
 
 /**
  * Does one piece of work for many callers. Each run serves all callers that arrived before the run

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeyedMutex } from './awaitable.ts';
+import { KeyedMutex } from './waiting.ts';
 
 describe('KeyedMutex', () => {
   it('grants one exclusive lock per key at a time, in the order of requests', async () => {

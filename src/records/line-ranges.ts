@@ -1,4 +1,4 @@
-import { type LineRange, mergeRanges } from '../../model/coverage.ts';
+import { type LineRange, mergeRanges } from '../model/coverage.ts';
 
 /** Parses ranges such as `1-20,40-60`. `whole` means every line, any other text none. */
 export function parseLines(lines: string, total: number): LineRange[] {
@@ -13,4 +13,8 @@ export function parseLines(lines: string, total: number): LineRange[] {
 /** The ranges without lines after the last one. */
 export function clippedTo(ranges: readonly LineRange[], total: number): LineRange[] {
   return ranges.flatMap(({ from, to }) => (from > total ? [] : [{ from, to: Math.min(to, total) }]));
+}
+
+export function countIn(ranges: readonly LineRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }

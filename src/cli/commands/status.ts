@@ -93,9 +93,11 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   const { home } = placesOf(cli, flags);
   for (const lost of lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder }))
     cli.terminal.tell(harmless(`warning: ${lostText(lost)}`));
+  // Read first, so that a variable that holds no session id is a fault even where nothing is recorded.
+  const ofVariable = flags.session === undefined ? sessionVariable(cli) : undefined;
   return lookAround(cli, { path, flags }, async (view) => {
     const json = flags.json === true;
-    const session = view.named ?? sessionVariable(cli);
+    const session = view.named ?? ofVariable;
     if (path !== undefined) return fileReport(cli, view, { path, session, json });
     if (session) return sessionReport(cli, view, { session, json });
     await cli.terminal.print(await stateReport(cli, view, { home, json }));

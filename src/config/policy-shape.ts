@@ -39,14 +39,14 @@ const BYPASS = listOf({ type: 'either', shapes: [GLOB, BYPASS_RULE] });
  * has a one-sentence description of its meaning.
  */
 export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>> = {
-  seen: setting(oneOf('required', 'optional'), 'whether a session must see a file before it changes it'),
+  seen: setting(oneOf('required', 'optional'), 'whether a session must see a file before changing it'),
   overwrite: setting(
     oneOf('whole', 'any'),
-    "what an overwrite needs: a read of every line (whole), or any read of the file (any). With any, diffs, searches and command output don't count as reads, and an empty file must be read, too",
+    "what an overwrite needs: every line read (whole), or any part of the file (any). With any, diffs, searches and command output don't count as reads, and even an empty file must be read",
   ),
   partial: setting(
     oneOf('lines', 'file'),
-    "an edit of lines the session wasn't shown: allow it with a notice (file), or refuse it, and commands that change unseen files, too (lines)",
+    "an edit to lines the session hasn't seen: allow it with a notice (file), or refuse it (lines), along with commands that change unseen files",
   ),
   staleness: setting(
     oneOf('refuse', 'merge', 'confirm', 'warn', 'off'),
@@ -54,15 +54,15 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   freshness: setting(
     oneOf('bytes', 'mtime'),
-    "what counts as changed: other bytes (bytes), or also another modification time (mtime). With mtime, a changed file must be read again: the diff in the refusal isn't enough",
+    "when a file counts as changed: if its bytes differ (bytes), or its modification time does, too (mtime). With mtime, a changed file must be read again: the diff in the refusal isn't enough",
   ),
   append: setting(
     oneOf('free', 'gated'),
-    'an append to an unread file: allowed (free), or judged like an insert (gated)',
+    'an append to an unread file: allow it (free), or check it like an insert (gated)',
   ),
   matching: setting(
     oneOf('exact', 'safe'),
-    'how the text of an edit is found: ignoring small mistakes where that is safe (safe), or exactly (exact). With exact, a whole write does not keep the BOM, UTF-16 or CRLF of the file that it replaces',
+    "how an edit's old text is found: ignoring small mistakes where that's safe (safe), or exactly (exact). With exact, overwriting a file doesn't keep its BOM, UTF-16 or CRLF",
   ),
   secrets: setting(
     oneOf('mask', 'refuse', 'show'),
@@ -70,16 +70,16 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   compaction: setting(
     oneOf('clear', 'verify', 'keep'),
-    'after a compaction: forget everything (clear), allow edits of unchanged files but no overwrites (verify), or forget nothing (keep)',
+    'after a compaction: forget everything (clear), allow edits to unchanged files but no overwrites (verify), or forget nothing (keep)',
   ),
   ttlMs: setting(AMOUNT, 'milliseconds after which a read no longer counts (0 = never)'),
   verificationErrors: setting(
     oneOf('refuse', 'allow'),
-    'a file that cannot be checked, such as one without read permission: refuse the change, or allow it',
+    "a file that can't be checked, for example for lack of read permission: refuse the change, or allow it",
   ),
   quotes: setting(
     oneOf('code', 'all', 'off'),
-    'typographic quotes that a model writes into a code file: straighten those that act as code (code), all of them (all), or none (off)',
+    'typographic quotes a model writes into a code file: straighten the ones that act as code (code), all of them (all), or none (off)',
   ),
   placeholders: setting(
     oneOf('refuse', 'allow'),
@@ -87,30 +87,30 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   protected: setting(
     GLOBS,
-    'globs, relative to the workspace folder (also with a leading `/`), that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands don’t. Your globs are added to those of the preset; `!GLOB` removes one',
+    'globs, relative to the workspace folder (with or without a leading `/`), of paths no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands don’t. Your globs are added to the preset’s; `!GLOB` removes one',
   ),
   approve: setting(
     GLOBS,
-    "globs, relative to the workspace folder (also with a leading `/`), of paths that change only with the user's approval",
+    "globs, relative to the workspace folder (with or without a leading `/`), of paths that change only with the user's approval",
   ),
-  readOnly: setting(FLAG, 'whether every change is refused'),
+  readOnly: setting(FLAG, 'whether to refuse every change'),
   durability: setting(
     oneOf('full', 'file', 'none'),
-    'what is synced to disk before a change is reported as done: file, folder and undo (full), only the file, or nothing (none)',
+    'what is synced to disk before a change is reported as done: file, folder and undo (full), only the file (file), or nothing (none)',
   ),
   bypass: setting(
     BYPASS,
     'changes that need no earlier read: globs of paths, or rules with paths, tools and sessions',
   ),
-  maxAnswerBytes: setting(POSITIVE, 'the most bytes that one read shows'),
-  maxSightings: setting(AMOUNT, 'the most files that a session remembers (0 = no limit)'),
+  maxAnswerBytes: setting(POSITIVE, 'the most bytes one read shows'),
+  maxSightings: setting(AMOUNT, 'the most files a session remembers (0 = no limit)'),
   journal: objectOf({
     quotaBytes: setting(AMOUNT, 'space for before-images (0 = no limit)'),
-    retentionMs: setting(AMOUNT, 'milliseconds for which entries are kept (0 = for ever)'),
+    retentionMs: setting(AMOUNT, 'how long entries are kept, in milliseconds (0 = forever)'),
   } satisfies Record<keyof Policy['journal'], Shape>),
   claims: setting(
     oneOf('notice', 'refuse', 'off'),
-    "a change of a file that another session is working on: allow it with one notice, refuse it, or don't check (off)",
+    "a change to a file another session is working on: allow it with one notice, refuse it, or don't check (off)",
   ),
   commands: objectOf({
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
@@ -120,21 +120,18 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     ),
     trust: setting(
       GLOBS,
-      'globs of protected paths that may be changed after all: by commands any of them, by tools only client and shell configuration',
+      'globs of protected paths that may be changed after all: any of them by commands, only client and shell configuration by tools',
     ),
     hide: setting(
       GLOBS,
-      'paths that a confined command does not see. Your paths are added to the default; `!PATH` removes one',
+      "paths a confined command can't see. Your paths are added to the default; `!PATH` removes one",
     ),
-    env: setting(
-      GLOBS,
-      'environment variables that a confined command gets in addition to the harmless ones',
-    ),
-    fileBytes: setting(POSITIVE, 'the size of the largest file that a command may write'),
+    env: setting(GLOBS, 'environment variables a confined command gets in addition to the harmless ones'),
+    fileBytes: setting(POSITIVE, 'the size of the largest file a command may write, in bytes'),
   } satisfies Record<keyof Policy['commands'], Shape>),
   mode: setting(
     oneOf('enforce', 'observe'),
-    'whether hooks enforce the rules, or only observe and record what they would have denied',
+    'whether hooks enforce the rules, or only record what they would have denied',
   ),
   hooks: objectOf({
     shell: setting(
@@ -147,12 +144,12 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     ),
     keepBytes: setting(
       POSITIVE,
-      "bytes that are kept before a client's shell command runs without a layer: git's own files, ignored files and nested repositories, each file up to 8 MB",
+      "how many bytes are backed up before a client's shell command runs without a layer: git's own files, ignored files and nested repositories, each file up to 8 MB",
     ),
   } satisfies Record<keyof Policy['hooks'], Shape>),
 };
 
-/** The settings that only presets set: the rules and sentences of the systems that they copy. */
+/** The settings that only presets set: the rules of the systems that they copy. */
 export const PRESET_RULES: readonly (keyof Policy)[] = [
   'seen',
   'overwrite',
@@ -178,9 +175,9 @@ export const POLICY_FILE: ObjectShape = objectOf({
   proxy: objectOf({
     unknownTools: setting(
       oneOf('allow', 'deny', 'ask'),
-      'tools that may change files and that no table describes: allow them, deny them, or refuse the first call and allow the same call when it is repeated (ask)',
+      "tools that may change files and that no table describes: allow them, deny them, or refuse the first call and allow it when it's repeated (ask)",
     ),
-    servers: setting(listOf(USER_TABLE), 'tables that describe the tools of your own servers'),
+    servers: setting(listOf(USER_TABLE), "tables that describe your own servers' tools"),
   }),
   ...POLICY_FIELDS,
 });

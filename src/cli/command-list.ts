@@ -37,13 +37,13 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...inGroup('look', [
     {
       usage: 'status [PATH]',
-      summary: 'shows what sessions have seen, and whether it is current',
+      summary: "shows what sessions have seen, and whether it's current",
       isPaged: true,
       load: async () => (await import('./commands/status.ts')).STATUS,
     },
     {
       usage: 'log',
-      summary: 'shows who read, changed and was refused what',
+      summary: 'shows who read or changed what, and what was refused',
       isPaged: true,
       load: async () => (await import('./commands/log.ts')).LOG,
     },
@@ -66,7 +66,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       usage: 'claims',
-      summary: 'lists who works on which file',
+      summary: "lists who's working on which file",
       isPaged: true,
       load: async () => (await import('./commands/claims.ts')).CLAIMS,
     },
@@ -78,7 +78,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       usage: 'history FILE',
-      summary: 'shows what the model of a transcript has seen',
+      summary: "shows what a transcript's model has seen",
       isPaged: true,
       load: async () => (await import('./commands/history.ts')).HISTORY,
     },
@@ -91,12 +91,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       usage: 'rewind [TURN]',
-      summary: 'lists turns; returns the files to the start of a turn',
+      summary: 'lists turns; takes the files back to before a turn',
       load: async () => (await import('./commands/rewind.ts')).REWIND,
     },
     {
       usage: 'run -- COMMAND ARGS...',
-      summary: 'runs a command whose changes can be undone',
+      summary: 'runs a command whose changes you can undo',
       runsProgram: true,
       load: async () => (await import('./commands/run.ts')).RUN,
     },
@@ -116,7 +116,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       usage: 'hook CLIENT',
-      summary: 'answers one hook call of a client',
+      summary: "answers one of a client's hook calls",
       ownsStdout: true,
       load: async () => (await import('./commands/hook.ts')).HOOK,
     },
@@ -124,12 +124,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...inGroup('settings', [
     {
       usage: 'allow PATH',
-      summary: 'lets sessions change a path without having read it',
+      summary: "lets sessions change a path they haven't read",
       load: async () => (await import('./commands/allow.ts')).ALLOW,
     },
     {
       usage: 'config [get KEY]',
-      summary: 'shows every setting, its source and its meaning',
+      summary: 'shows every setting: its value, source and meaning',
       isPaged: true,
       load: async () => (await import('./commands/config.ts')).CONFIG,
     },

@@ -35,8 +35,8 @@ interface OutputFlags {
 
 /** The form of the answer: the flags of every command that answers the user. */
 const OUTPUT_FLAGS: FlagsOf<OutputFlags> = {
-  json: toggle('answer in JSON, one object per line'),
-  color: withDefault(choice('WHEN', 'when to colour the answer', ['auto', 'always', 'never']), 'auto'),
+  json: toggle('print JSON, one object per line'),
+  color: withDefault(choice('WHEN', 'when to colour the output', ['auto', 'always', 'never']), 'auto'),
   date: withDefault(choice('FORM', 'show times as an age or in full', ['relative', 'iso']), 'relative'),
 };
 
@@ -60,10 +60,10 @@ export const STATE_FLAGS: FlagsOf<
   store: text('URL', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)'),
   policy: text('FILE', 'policy file (default: lookfirst.json in the state folder)'),
   preset: choice('NAME', 'start from this preset', PRESET_NAMES),
-  dialect: choice('NAME', 'names and arguments of the tools', DIALECT_NAMES),
-  session: text('ID', 'the session that a command is about (LOOKFIRST_SESSION)'),
+  dialect: choice('NAME', 'tool names and arguments', DIALECT_NAMES),
+  session: text('ID', 'the session the command is about (LOOKFIRST_SESSION)'),
   readOnly: toggle('change nothing'),
-  workspace: text('NAME', 'with postgres: the name of this workspace on every machine'),
+  workspace: text('NAME', "with postgres: this workspace's name on every machine"),
   sharedWorkspace: toggle('with postgres: other machines write to these folders too'),
 };
 
@@ -148,7 +148,7 @@ export function limit(rows: number): Flag<number> & { readonly fallback: number 
 }
 
 export function maxLines(lines: number): Flag<number> & { readonly fallback: number } {
-  return withDefault(wholeNumber('at most N lines of a file'), lines);
+  return withDefault(wholeNumber('at most N lines per file'), lines);
 }
 
 function wholeNumber(about: string): Flag<number> {

@@ -25,7 +25,7 @@ export const SERVED_FLAGS: FlagsOf<ServedFlags> = {
   ),
   session: SERVED_SESSION,
   readOnly: toggle('refuse every change'),
-  readOnlyRoot: several('DIR', 'a folder that may be read and not changed (repeatable)'),
+  readOnlyRoot: several('DIR', 'a folder that may be read but not changed (repeatable)'),
 };
 
 /** A workspace for a server or the proxy, and what to do with it when it is open. */

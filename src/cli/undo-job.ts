@@ -25,10 +25,10 @@ interface OwnFlags {
 
 /** Flags of the commands that undo changes: `undo` and `rewind`. */
 export const UNDO_FLAGS: FlagsOf<OwnFlags> = {
-  dryRun: toggle('show what would happen and change nothing'),
-  merge: toggle('keep later changes by others (merge) instead of refusing'),
-  partial: toggle('leave files that cannot be brought back instead of refusing, and name them'),
-  yes: toggle('do not ask for confirmation'),
+  dryRun: toggle('show what would happen, without changing anything'),
+  merge: toggle('merge with later changes by others instead of refusing'),
+  partial: toggle("leave out files that can't be brought back, and name them, instead of refusing"),
+  yes: toggle("don't ask for confirmation"),
 };
 
 type UndoFlags = OwnFlags & StateFlags & { readonly root?: readonly string[]; readonly json?: boolean };

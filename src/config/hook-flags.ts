@@ -38,7 +38,7 @@ export const HOOK_SHAPE: { readonly args: FlagsOf<HookArguments>; readonly flags
     event: text('NAME', 'the event, as the client names it'),
     root: several('DIR', "the workspace (repeatable; default: the client's project folder)"),
     session: text('ID', "use this session instead of the client's"),
-    failOpen: toggle('let calls pass when Lookfirst itself fails (default: deny changes and commands)'),
+    failOpen: toggle('let calls through when Lookfirst itself fails (default: deny changes and commands)'),
     preset: choice('NAME', 'start from this preset', PRESET_NAMES),
     policy: text('FILE', 'policy file (default: lookfirst.json in the state folder)'),
     store: text('URL', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)'),

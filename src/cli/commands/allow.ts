@@ -16,12 +16,12 @@ const FLAGS = {
   ...STATE_FLAGS,
   ...SCOPE_FLAGS,
   session: text('ID', 'only for this session'),
-  once: toggle('only for the next change of the file (default for a file)'),
+  once: toggle('only for the next change to the file (default for a file)'),
   for: duration('for this long, as in 1h'),
-  always: toggle('until it is revoked'),
+  always: toggle('until revoked'),
   list: toggle('show what is allowed'),
   revoke: toggle('end the permission'),
-  yes: toggle('do not ask for confirmation, even for the home folder'),
+  yes: toggle("don't ask for confirmation, even for the home folder"),
 } as const;
 
 type AllowFlags = Given<typeof FLAGS>;
@@ -29,13 +29,12 @@ type AllowFlags = Given<typeof FLAGS>;
 /** `lookfirst allow`: lets sessions change a path without having read it. */
 export const ALLOW: CliCommand = defineCommand({
   about:
-    'Lets sessions change a file, or everything in a folder, without having read it. Running servers obey ' +
-    'at once, and the journal records every use. Protected and read-only files stay protected and read-only.',
-  args: { path: text('PATH', 'a file or folder; with --revoke also the id of a permission') },
+    'Lets sessions change a file, or everything in a folder, without having read it. Running servers obey immediately, and the journal records every use. Protected and read-only files stay that way.',
+  args: { path: text('PATH', "a file or folder; with --revoke also a permission's id") },
   flags: FLAGS,
   notes: `
 Examples:
-  lookfirst allow a.txt                  the next change of that file
+  lookfirst allow a.txt                  the next change to that file
   lookfirst allow a.txt --for 1h
   lookfirst allow src/generated --always everything in that folder
   lookfirst allow a.txt --session agent-7

@@ -17,9 +17,7 @@ import { showObserved } from './observed.ts';
 const FLAGS = {
   ...STATE_FLAGS,
   ...SCOPE_FLAGS,
-  observed: toggle(
-    'instead show what hooks would have refused while the policy only observed (mode: observe)',
-  ),
+  observed: toggle('instead, show what hooks would have refused in observe mode (mode: observe)'),
   session: text('ID', 'with --observed: only calls of this session'),
   limit: limit(20),
 } as const;
@@ -27,19 +25,20 @@ const FLAGS = {
 /** `lookfirst audit`: reports what went wrong in the stored conversations of this user's clients. */
 export const AUDIT: CliCommand = defineCommand({
   about:
-    'Counts blind overwrites, edits from outdated views, shell writes and destroying commands in the transcripts of Claude Code, Codex and Gemini CLI. With --observed: what hooks would have refused, and whether that would have been right.',
+    'Counts blind overwrites, outdated edits, shell writes and destructive commands in your Claude Code, Codex and Gemini CLI transcripts. With --observed: what hooks would have refused, and whether that would have been right.',
   args: { dir: text('DIR', 'only files in this folder (default: the current one)') },
   flags: FLAGS,
   notes: `
-Nothing needs to be installed, and nothing is changed. Only what a transcript proves is counted:
-  blind overwrite   a whole file was replaced, but some of its lines had not been shown
-  outdated edit     the file had changed since the model was last shown it
-  shell write       a command wrote the file; the client's own rewind cannot restore it
-  destroying        a command ran that destroys work if there is some, such as git reset --hard
-                    or rm -rf; whether something was lost, no transcript proves
+You don't need to install anything, and nothing is changed. Only what a transcript proves is
+counted:
+  blind overwrite   a whole file was replaced, although some of its lines had never been shown
+  outdated edit     the file had changed since the model last saw it
+  shell write       a command wrote the file; the client's own rewind can't restore it
+  destroying        a command ran that destroys work, if there is any, such as git reset
+                    --hard or rm -rf; no transcript proves whether something was lost
 
 The verdicts of --observed:
-  right     the call destroyed something that its session had not seen
+  right     the call destroyed something its session hadn't seen
   wrong     it destroyed nothing, so the refusal would have been a false alarm
   unknown   no change followed, or its bytes are gone
 

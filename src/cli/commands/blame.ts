@@ -25,7 +25,7 @@ A line without a session was there before the first recorded change. "outside" i
 
 Examples:
   lookfirst blame src/a.ts
-  lookfirst blame src/a.ts --json            one object for each line
+  lookfirst blame src/a.ts --json            one object per line
   lookfirst blame src/*.ts --agent-trace     for programs that read agent-trace.dev records`,
   run: (cli, { file, ...flags }) => print(cli, file, flags),
 });

@@ -9,14 +9,14 @@ import { withRecords } from '../with-records.ts';
 /** `lookfirst claims`: lists which session works on which files. */
 export const CLAIMS: CliCommand = defineCommand({
   about:
-    'Lists which sessions work on which files, in this workspace and the other worktrees of its repository.',
+    "Lists which session is working on which file, in this workspace and the repository's other worktrees.",
   flags: { ...STATE_FLAGS, ...SCOPE_FLAGS, session: text('ID', 'only this session') },
   notes: `
-A change claims its file until the turn of its session ends, at most ten minutes. Other sessions get
-one notice, or are refused with the policy claims: refuse.
+A change claims its file until its session's turn ends, for ten minutes at most. Other sessions get
+one notice, or are refused if the policy says claims: refuse.
 
 Examples:
-  lookfirst claims                      who works on what
+  lookfirst claims                      who's working on what
   lookfirst claims --session agent-7`,
   run: async (cli, flags) => {
     const { session, root, all } = flags;

@@ -25,13 +25,13 @@ export const CONFIG: CliCommand = defineCommand({
   },
   flags: STATE_FLAGS,
   notes: `
-A value comes from a flag, the environment, the policy file, the preset, or is the default.
+A value comes from a flag, the environment, the policy file or the preset, or is the default.
 
 Examples:
   lookfirst config                       every setting
   lookfirst config get partial           the value of one setting
   lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
-  lookfirst config --preset strict --json           the settings that a preset would give`,
+  lookfirst config --preset strict --json           the settings a preset would give`,
   run: async (cli, { action, key, ...flags }) => {
     if (action === 'get' && key === undefined) throw new UsageError('KEY is missing');
     if (action !== 'get' && key !== undefined) throw new UsageError(`unexpected argument '${key}'`);

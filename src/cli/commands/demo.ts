@@ -12,10 +12,10 @@ type DemoFlags = Given<Record<never, never>>;
 /** `lookfirst demo`: shows five promises of Lookfirst with real calls on real files. */
 export const DEMO: CliCommand = defineCommand({
   about:
-    'Shows in a temporary folder what Lookfirst refuses, merges and undoes, with a real server, real calls and real files. Takes a few seconds.',
+    'Shows what Lookfirst refuses, merges and undoes, with a real server, real calls and real files in a temporary folder. Takes a few seconds.',
   flags: {},
   notes: `
-It exits with 1 if a promise did not hold on this machine.
+Exits with 1 if a promise doesn't hold on this machine.
 
 Example:
   npx lookfirst demo`,

@@ -20,15 +20,15 @@ type DiffFlags = Given<typeof FLAGS>;
 /** `lookfirst diff`: shows the effect of one change, or of many together. */
 export const DIFF: CliCommand = defineCommand({
   about:
-    'Shows what a change did to the files. With a session or a time: what all of its changes did together.',
-  args: { change: text('CHANGE', 'id of a change, from lookfirst log; default: the newest here') },
+    'Shows what a change did to the files. With a session or a time: what all those changes did together.',
+  args: { change: text('CHANGE', "a change's id, from lookfirst log; default: the latest one here") },
   flags: FLAGS,
   notes: `
 Examples:
-  lookfirst diff                         the newest change here
+  lookfirst diff                         the latest change here
   lookfirst diff c0a1b2c3d4e             that change
-  lookfirst diff --path src/a.ts         the newest change of that file
-  lookfirst diff --session agent-7       all that this session did, as one difference
+  lookfirst diff --path src/a.ts         that file's latest change
+  lookfirst diff --session agent-7       everything this session did, as one diff
   lookfirst diff --since 2h --json`,
   run: (cli, { change, ...flags }) => diff(cli, change, flags),
 });

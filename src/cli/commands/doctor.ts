@@ -28,11 +28,10 @@ type DoctorFlags = Given<typeof STATE_FLAGS>;
 /** `lookfirst doctor`: checks what works on this machine by trying it. */
 export const DOCTOR: CliCommand = defineCommand({
   about:
-    'Checks this machine, this folder and the clients configured here. Proves with a real write that unread files ' +
-    'cannot be overwritten, and says what is not enforced.',
+    "Checks this machine, this folder and the clients configured here. Proves with a real write that unread files can't be overwritten, and says what isn't enforced.",
   flags: STATE_FLAGS,
   notes: `
-ok: it works. warn: it works with restrictions. fail: it does not work, and the exit code is 1.
+ok: works. warn: works with restrictions. fail: doesn't work, and the exit code is 1.
 
 Examples:
   lookfirst doctor

@@ -12,21 +12,21 @@ import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
-  dryRun: toggle('show what would be removed, and remove nothing'),
+  dryRun: toggle('show what would be removed, without removing anything'),
   olderThan: parsed(
     ['TIME', "remove entries older than this, as in 30d, instead of the policy file's retention"],
     (word) => parseDuration(word) || undefined,
     (word) => (parseDuration(word) === 0 ? NO_LIMIT : DURATION_HINT),
   ),
   quota: parsed(
-    ['SIZE', "keep at most this size of before-images, as in 500MB, instead of the policy file's quota"],
+    ['SIZE', "keep at most this much in before-images, as in 500MB, instead of the policy file's quota"],
     (word) => parseBytes(word) || undefined,
     (word) => (parseBytes(word) === 0 ? NO_LIMIT : 'Use a size, as in 500MB or 1GB.'),
   ),
   purge: {
     ...words(
       'PATH',
-      'instead remove every kept image of these files (without a path: of secret files), and record it in the journal',
+      'instead, remove every kept image of these files (without a path: of secret files), and record that in the journal',
     ),
     bare: [],
   },
@@ -45,8 +45,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20,
  */
 export const GC: CliCommand = defineCommand({
   about:
-    'Removes journal entries older than the retention, before-images over the quota, and unused sessions, ' +
-    'of every workspace on this machine. What it removes can no longer be undone.',
+    'Removes old journal entries, before-images over the quota, and unused sessions, for every workspace on this machine. What it removes can no longer be undone.',
   flags: FLAGS,
   notes: `
 Examples:

@@ -11,7 +11,7 @@ const FLAGS = {
   format: choice('NAME', 'format of the transcript (default: detected)', FORMAT_NAMES),
   cwd: text(
     'DIR',
-    'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',
+    "where relative paths start if the transcript doesn't say (default: the project folder that Gemini CLI recorded, else this folder)",
   ),
   root: text('DIR', 'only files in this folder'),
 } as const;
@@ -22,8 +22,8 @@ export const HISTORY: CliCommand = defineCommand({
   args: { file: required(text('FILE', 'a transcript')) },
   flags: FLAGS,
   notes: `
-Content that was compacted, trimmed, cleared or rewound since does not count, and neither do failed
-calls.
+Content that has been compacted, trimmed, cleared or rewound since doesn't count, and neither do
+failed calls.
 
 Examples:
   lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl

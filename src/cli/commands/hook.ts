@@ -5,11 +5,11 @@ import { type CliCommand, defineCommand } from '../cli.ts';
 /** The help of `lookfirst hook`. `main` answers the calls themselves without the command line. */
 export const HOOK: CliCommand = defineCommand({
   about:
-    'Answers one hook call: reads the event of a client as JSON from stdin and prints the answer that this client obeys.',
+    "Answers one hook call: reads a client's event as JSON from stdin and prints the answer that client obeys.",
   ...HOOK_SHAPE,
   outputFlags: {},
   notes: `
-stdout carries only the answer for the client. lookfirst init CLIENT --hooks configures these calls.
+stdout carries only the answer to the client. lookfirst init CLIENT --hooks configures these calls.
 
 Example:
   lookfirst hook claude-code --event PreToolUse < event.json`,

@@ -25,7 +25,7 @@ import { Stage } from '../stage.ts';
 const CLIENT = choice('CLIENT', 'the client', CLIENT_NAMES);
 
 const COMMON_FLAGS = {
-  dryRun: toggle('show what would change and change nothing'),
+  dryRun: toggle('show what would change, without changing anything'),
   scope: choice(
     'SCOPE',
     "the project's file for you only, the project's file for everyone, or your own file for all projects " +
@@ -38,7 +38,7 @@ const FLAGS = {
   ...COMMON_FLAGS,
   proxy: text(
     'NAME',
-    "check the calls to this server of the client, instead of adding Lookfirst's own server",
+    "check calls to this server in the client's configuration, instead of adding Lookfirst's own server",
   ),
   hooks: toggle("also check the client's own file and shell tools"),
   only: toggle("also deny the client's own edit tools, so that only Lookfirst's tools can change files"),
@@ -54,7 +54,7 @@ type Flags = Given<typeof FLAGS>;
 
 /** `lookfirst init`: adds Lookfirst to a client's configuration. */
 export const INIT: CliCommand = defineCommand({
-  about: "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
+  about: "Adds Lookfirst to a client's configuration, and leaves everything else in the file alone.",
   args: { client: CLIENT },
   flags: FLAGS,
   notes: `
@@ -65,7 +65,7 @@ Examples:
   lookfirst init claude-code --hooks              check its own Edit, Write and Bash as well
   lookfirst init claude-code --only               deny its own edit tools, approve Lookfirst's
   lookfirst init cursor --scope user
-  lookfirst init vscode --proxy filesystem        keep that server, and check its calls`,
+  lookfirst init vscode --proxy filesystem        keep that server and check its calls`,
   run: async (cli, { client: name, ...flags }) => {
     if (name === undefined) return listClients(cli);
     // Refuse a missing folder: a server for it would not start, and only the client would show

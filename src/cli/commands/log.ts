@@ -16,8 +16,8 @@ const FLAGS = {
   ...FILTER_FLAGS,
   kind: KIND,
   limit: limit(50),
-  verify: toggle('check that no entry of the journal was removed or altered; exits with 1 if one was'),
-  byTurn: toggle('group the entries under the turns they belong to'),
+  verify: toggle('check that no journal entry was removed or altered; exit with 1 if one was'),
+  byTurn: toggle('group entries by turn'),
   follow: toggle('keep printing new entries until interrupted; the newest last'),
 } as const;
 
@@ -28,17 +28,17 @@ export const LOG: CliCommand = defineCommand({
   about: 'Shows what was read, changed and refused in the workspaces around this folder, newest first.',
   flags: FLAGS,
   notes: `
-It shows workspaces that are this folder, contain it or are inside it; --all shows every
-workspace. Of the kinds, look is a list or search, bypass a change that the user permitted without
-a read or approved, grant a permission of lookfirst allow, and unjudged a call that ran without a
-check. Processes that continue a session are shown only with --kind or --json.
+It shows workspaces that are this folder, contain it or are inside it; --all shows every workspace.
+Some kinds need explaining: look is a list or search, bypass a change the user permitted without a
+read or approved, grant a permission from lookfirst allow, and unjudged a call that ran unchecked.
+Processes that continue a session are shown only with --kind or --json.
 
 Examples:
   lookfirst log                              the last 50 entries here
   lookfirst log --kind change,refusal --since 2h
   lookfirst log --by-turn --session agent-7
   lookfirst log --json --limit 0 | jq .      all of it, for programs
-  lookfirst log --verify                     check that the journal was not altered`,
+  lookfirst log --verify                     check that nobody has altered the journal`,
   run: async (cli, flags) => {
     if (flags.verify === true && flags.follow === true)
       throw new UsageError('--verify cannot be combined with --follow');

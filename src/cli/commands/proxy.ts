@@ -25,7 +25,7 @@ const FLAGS = {
   header: HEADER,
   unknownTools: choice(
     'WHAT',
-    'tools that may change files and that Lookfirst does not know (default: as in the policy file, else allow)',
+    "what to do with tools that may change files and that Lookfirst doesn't know (default: as in the policy file, else allow)",
     ['allow', 'deny', 'ask'],
   ),
   // Configurations of earlier versions may have it, and without it their servers would not start.
@@ -38,15 +38,14 @@ type ProxyFlags = Given<typeof FLAGS>;
 /** `lookfirst proxy`: runs the gate in front of any MCP server. */
 export const PROXY: CliCommand = defineCommand({
   about:
-    'Checks every call to another MCP server. Refuses writes to files that were not read or have changed since, and paths outside the root. Everything else passes.',
+    "Checks every call to another MCP server. Refuses paths outside the root, and writes to files that the session hasn't read or that have changed since. Everything else goes through.",
   args: { command: { ...words('COMMAND', 'the server to start and its arguments'), mayBeEmpty: true } },
   startsProgram: true,
   flags: FLAGS,
   outputFlags: COLOR_ONLY,
   notes: `
-stdout carries only the protocol. The proxy exits with the exit code of its server.
-In the policy file, "proxy" may contain "unknownTools" and "servers".
-"servers" describes the tools of your own servers.
+stdout carries only the protocol. The proxy exits with its server's exit code. In the policy file,
+"proxy" may contain "unknownTools" and "servers". "servers" describes the tools of your own servers.
 
 Examples:
   lookfirst proxy --root . -- npx -y @modelcontextprotocol/server-filesystem .

@@ -19,7 +19,7 @@ const FLAGS = {
   ...STATE_FLAGS,
   root: SCOPE_FLAGS.root,
   session: text('ID', 'only turns of this session'),
-  all: toggle('take back the changes of all sessions since the turn began'),
+  all: toggle('undo the changes of all sessions since the turn began'),
   ...UNDO_FLAGS,
   limit: limit(20),
 } as const;
@@ -35,24 +35,23 @@ const MAX_NAMED = 5;
 /** `lookfirst rewind`: returns the files to their state at the beginning of a turn. */
 export const REWIND: CliCommand = defineCommand({
   about:
-    'Lists the turns of the sessions here with the files each changed. With a turn: returns the files to their state ' +
-    'when it began, as one change that can be undone.',
+    'Lists the turns of the sessions here and the files each one changed. With a turn: takes the files back to where they were when it began, as one change you can undo.',
   args: {
-    turn: text('TURN', 'id or label of a turn; the changes of its session and sub-agents are taken back'),
+    turn: text('TURN', "a turn's id or label; undoes the changes of its session and sub-agents"),
   },
   flags: FLAGS,
   notes: `
 A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
-would happen and asks. If another session or program changed a file since, it changes nothing and
-exits with 2; --partial brings back the other files. lookfirst undo takes a rewind back. An agent
-can only rewind its own session, and not from a command that runs on a layer: the state folder is
-hidden there.
+would happen and asks first. If another session or program has changed a file since, it changes
+nothing and exits with 2; --partial brings back the other files. lookfirst undo undoes a rewind. An
+agent can rewind only its own session, and not from a command that runs on a layer, because the
+state folder is hidden there.
 
 Examples:
   lookfirst rewind                       the last 20 turns here
-  lookfirst rewind prompt-12 --dry-run   what returning to that prompt would do
-  lookfirst rewind prompt-12             return to it
-  lookfirst rewind prompt-12 --all       with what other sessions did since`,
+  lookfirst rewind prompt-12 --dry-run   what going back to that prompt would do
+  lookfirst rewind prompt-12             go back to it
+  lookfirst rewind prompt-12 --all       including what other sessions did since`,
   run: (cli, { turn, ...flags }) => (turn === undefined ? list(cli, flags) : rewind(cli, turn, flags)),
 });
 

@@ -19,9 +19,9 @@ const FLAGS = {
   root: several('DIR', 'the workspace (repeatable; default: the repository around the current folder)'),
   session: text('ID', 'the session that makes the change (LOOKFIRST_SESSION)'),
   discard: toggle('run the command and discard its changes'),
-  dryRun: toggle('like --discard, and show what the command would have changed'),
+  dryRun: toggle('like --discard, but show what the command would have changed'),
   confine: toggle(
-    'run the command without network, capabilities and the secrets of the home folder, with a private /tmp and limits',
+    "run the command without network, capabilities or the home folder's secrets, and with a private /tmp and limits",
   ),
   network: toggle('with --confine: allow the network'),
   timeout: duration('stop the command after this time, as in 30s or 5m; it then changes nothing'),
@@ -34,14 +34,14 @@ type Flags = Given<typeof FLAGS>;
 /** `lookfirst run`: runs a command whose changes can be undone. */
 export const RUN: CliCommand = defineCommand({
   about:
-    'Runs a command on a copy-on-write layer over the workspace, shows what it changed, and commits it as one change that can be undone.',
+    'Runs a command on a copy-on-write layer over the workspace, shows what it changed, and commits that as one change you can undo.',
   args: { command: { ...words('COMMAND', 'the program and its arguments'), mayBeEmpty: true } },
   startsProgram: true,
   flags: FLAGS,
   notes: `
-It exits with the command's own exit code. If nothing was run or committed, it exits with
-2 (refused) or 1 (fault) and prints the reason on stderr. A file that another program changed
-meanwhile is merged, or the command is refused and its writes are kept for 7 days.
+It exits with the command's own exit code. If nothing was run or committed, it exits with 2
+(refused) or 1 (fault) and prints the reason on stderr. If another program changed a file meanwhile,
+the two changes are merged, or the command is refused and its writes are kept for 7 days.
 
 Examples:
   lookfirst run -- npm test

@@ -23,8 +23,8 @@ const FLAGS = {
   showConfig: toggle("with --http: print what to paste into each client's configuration"),
   allowUndo: toggle('with --http: allow undo in the viewer even if several machines share the store'),
   ...OTHERS,
-  dialect: withDefault(choice('NAME', 'names and arguments of the tools', DIALECT_NAMES), 'lookfirst'),
-  allowCommands: toggle('offer the tool that runs commands, in a sandbox'),
+  dialect: withDefault(choice('NAME', 'tool names and arguments', DIALECT_NAMES), 'lookfirst'),
+  allowCommands: toggle('offer the tool that runs commands in a sandbox'),
 } as const;
 
 type ServeFlags = Given<typeof FLAGS>;
@@ -36,8 +36,8 @@ export const SERVE: CliCommand = defineCommand({
   flags: FLAGS,
   outputFlags: COLOR_ONLY,
   notes: `
-stdout carries only the protocol. The token of --http comes from LOOKFIRST_TOKEN, or is printed.
-The word serve may be left out before a folder or an option.
+stdout carries only the protocol. The token of --http comes from LOOKFIRST_TOKEN, or is printed. You
+can leave out "serve" before a folder or an option.
 
 Examples:
   lookfirst serve ~/project

@@ -21,19 +21,17 @@ type SessionsFlags = Given<typeof FLAGS>;
 /** `lookfirst sessions`: lists sessions, forgets one, or reports that a session's context was summarised. */
 export const SESSIONS: CliCommand = defineCommand({
   about:
-    'Lists the sessions in the workspaces around this folder: open ones, and closed ones that have a name. Forgets what a session has seen, or records that its context was summarised.',
+    'Lists the sessions in the workspaces around this folder: open ones, and closed ones that have a name. Can make a session forget what it has seen, or record that its context was summarised.',
   args: {
     action: withDefault(choice('ACTION', 'what to do', ['list', 'forget', 'compacted']), 'list'),
     id: text('ID', 'the session to forget, or whose context was summarised'),
   },
   flags: FLAGS,
   notes: `
-A session without a name is forgotten when it closes. lookfirst log still shows its id and what it
-did, and lookfirst undo --session takes that id.
-
-Forgetting a session takes away what it has seen, so that it has to read again. The journal keeps
-what it did. After a compaction the model no longer has what it read: it must read again before it
-overwrites a file.
+An unnamed session is forgotten when it closes. lookfirst log still shows its id and what it did,
+and lookfirst undo --session takes that id. A session that forgets what it has seen has to read
+again; the journal keeps what it did. After a compaction the model no longer has what it read, so it
+must read a file again before overwriting it.
 
 Examples:
   lookfirst sessions

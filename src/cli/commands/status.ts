@@ -78,7 +78,7 @@ const HOW: Readonly<Record<string, string>> = {
  */
 export const STATUS: CliCommand = defineCommand({
   about:
-    'Shows what sessions have seen of the files here, whether these changed since, and who changed what last.',
+    'Shows what sessions have seen of the files here, whether those have changed since, and who changed what last.',
   args: { path: text('PATH', 'one file; default: an overview') },
   flags: FLAGS,
   notes: `

@@ -25,27 +25,27 @@ type Flags = Given<typeof FLAGS>;
 
 /** `lookfirst undo`: undoes recorded changes through the gate. */
 export const UNDO: CliCommand = defineCommand({
-  about: 'Undoes recorded changes. Only recorded changes are touched, and an undo can be undone.',
+  about: 'Undoes recorded changes, and nothing else. You can undo an undo, too.',
   args: {
     change: text(
       'CHANGE',
-      'id of a change, from lookfirst log; default: the newest here that is still in effect',
+      "a change's id, from lookfirst log; default: the latest one here that is still in effect",
     ),
   },
   flags: FLAGS,
   notes: `
-On a terminal it asks before it takes back more than one change. If a file was changed since, it
-refuses, shows the difference and exits with 2; --merge undoes the change and keeps later changes to
-other lines. If some files cannot be brought back, it changes nothing and names them; --partial
-brings back the others. Without an id, it takes back the newest change here; if LOOKFIRST_SESSION
-is set, the newest of that session. An agent can only undo changes of its own session, and none from
-a command that runs on a layer: the state folder is hidden there.
+On a terminal it asks before undoing more than one change. If a file has changed since, it refuses,
+shows the diff and exits with 2; --merge undoes the change and keeps later changes to other lines.
+If some files can't be brought back, it changes nothing and names them; --partial brings back the
+others. Without an id, it undoes the latest change here, or, if LOOKFIRST_SESSION is set, that
+session's latest. An agent can undo only its own session's changes, and none from a command that
+runs on a layer, because the state folder is hidden there.
 
 Examples:
-  lookfirst undo --dry-run               what would be taken back
-  lookfirst undo                         the newest change here
+  lookfirst undo --dry-run               what would be undone
+  lookfirst undo                         the latest change here
   lookfirst undo c0a1b2c3d4e             that change (if it is an undo: redo)
-  lookfirst undo --path src/a.ts         the newest change of that file
+  lookfirst undo --path src/a.ts         that file's latest change
   lookfirst undo --session agent-7 --since 2h`,
   run: async (cli, { change, ...flags }) => {
     if (flags.path !== undefined && canonicalPath(cli.cwd, flags.path).kind === 'folder')

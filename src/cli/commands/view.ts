@@ -19,15 +19,12 @@ import { playScenes } from './demo.ts';
 const FLAGS = {
   ...STATE_FLAGS,
   port: withDefault(
-    parsed(['N', 'port; 0 is any free one'], parsePort, () => PORT_HINT),
+    parsed(['N', 'the port; 0 picks a free one'], parsePort, () => PORT_HINT),
     0,
   ),
-  noOpen: toggle('print the address and open no browser'),
+  noOpen: toggle("print the address, don't open a browser"),
   allowUndo: toggle('allow undo even if several machines share the store'),
-  export: text(
-    'TURN|CHANGE|NUMBER',
-    'print a turn, a change or a refusal as one HTML file instead, to share it',
-  ),
+  export: text('TURN|CHANGE|NUMBER', 'print a turn, a change or a refusal as one HTML file to share'),
   markdown: toggle('with --export: print Markdown'),
 } as const;
 
@@ -37,9 +34,9 @@ type Flags = Given<typeof FLAGS>;
 export const VIEW: CliCommand = defineCommand({
   about:
     'Shows in your browser what each session saw, what it changed and what it was denied, with one-click undo. ' +
-    'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
+    'It listens on 127.0.0.1 only, and the printed address contains the token that opens it.',
   args: {
-    dir: withDefault(text('DIR', 'show the workspaces that contain this folder or lie in it'), '.'),
+    dir: withDefault(text('DIR', 'show the workspaces that contain this folder or are inside it'), '.'),
   },
   flags: FLAGS,
   notes: `
@@ -49,7 +46,7 @@ Examples:
   lookfirst view --no-open --port 8123
   lookfirst view --export prompt-12 > turn.html
   lookfirst view --export c4f9a21 --markdown
-  lookfirst view --export 412       the entry of this number, from log --json or the page's address`,
+  lookfirst view --export 412       the entry of this number, from log --json or the address`,
   run: (cli, { dir, ...flags }) => view(cli, dir, flags),
 });
 

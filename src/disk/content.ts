@@ -1,15 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, ftruncate, readSync, write, writeSync } from 'node:fs';
-import { promisify } from 'node:util';
+import { closeSync, readSync } from 'node:fs';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import { fingerprintOf, openRegular, readAllSync } from './read.ts';
-
-const writeAsync = promisify(write);
-const ftruncateAsync = promisify(ftruncate);
-
-/** Smaller content is written synchronously, which takes less time than a trip to the thread pool. */
-const SYNC_BYTES = 1 << 20;
 
 /**
  * The content of a new file, in one of two forms: bytes in memory, or chunks of a file too large to
@@ -33,54 +26,6 @@ export function fingerprintOfContent(content: Content): Fingerprint {
 export function holdsContent(fd: number, content: Content): boolean {
   const fingerprint = fingerprintOfContent(content);
   return holds(fd, content.bytes === undefined ? { fingerprint } : { fingerprint, bytes: content.bytes });
-}
-
-/** The content's bytes, if they are so few that they are written without waiting. */
-export function smallBytes({ bytes }: Content): Uint8Array | undefined {
-  return bytes !== undefined && bytes.byteLength <= SYNC_BYTES ? bytes : undefined;
-}
-
-/** Writes the content to an empty file. */
-export async function writeContent(fd: number, content: Content): Promise<void> {
-  const small = smallBytes(content);
-  if (small !== undefined) writeNow(fd, small);
-  else if (content.bytes === undefined) await writeChunks(fd, content.chunks());
-  else await writeAt(fd, content.bytes, 0);
-}
-
-/** Writes bytes to an empty file without waiting. */
-export function writeNow(fd: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
-}
-
-/**
- * Writes chunks to an empty file. Leaves holes for chunks of zeros, so that a sparse file stays
- * sparse.
- */
-async function writeChunks(fd: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  let size = 0;
-  for await (const chunk of chunks) {
-    if (!isZero(chunk)) await writeAt(fd, chunk, size);
-    size += chunk.byteLength;
-  }
-  await ftruncateAsync(fd, size);
-}
-
-async function writeAt(fd: number, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.byteLength; ) {
-    const left = bytes.byteLength - done;
-    done += (await writeAsync(fd, bytes, done, left, position + done)).bytesWritten;
-  }
-}
-
-/**
- * True if all bytes are 0. Compares the bytes with themselves, shifted by one: this is the fastest
- * test that needs no second buffer.
- */
-function isZero(chunk: Uint8Array): boolean {
-  if (chunk[0] !== 0) return chunk.byteLength === 0;
-  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  return bytes.subarray(1).equals(bytes.subarray(0, -1));
 }
 
 /**

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { bench, holding } from '../../test/support/disk.ts';
 import type { DiskContext } from './context.ts';
-import { create } from './create.ts';
 import { move } from './move.ts';
 import { remove } from './remove.ts';
-import { replace } from './replace.ts';
+import { create, replace } from './replace.ts';
 
 const CHANGES = ['replace', 'create', 'remove', 'move'] as const;
 

@@ -1,13 +1,12 @@
 import { accessSync, constants, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
-import { claimName, claimOf, putBack, takeName } from './claim.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
-import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
-import { retain } from './publication.ts';
+import { claimName, claimOf, linkIfFree, moveFolderIfFree, moveIfFree, putBack, takeName } from './names.ts';
 import { isReadOnly } from './read.ts';
 import { type Conflict, conflict } from './replace.ts';
+import { retain } from './shelf.ts';
 
 type Moved = { readonly ok: true } | Conflict;
 

@@ -1,14 +1,14 @@
 import { closeSync, lstatSync, unlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Place } from '../model/path.ts';
-import { claimName, putBack } from './claim.ts';
 import { type Expected, holds } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
 import { inspect, linkTarget } from './list.ts';
-import { retain, retainOrDrop } from './publication.ts';
+import { claimName, putBack } from './names.ts';
 import { isReadOnly, modeOf, openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
+import { displace } from './shelf.ts';
 
 export interface Removed {
   readonly ok: true;
@@ -24,7 +24,7 @@ export interface Removed {
 export async function remove(
   context: DiskContext,
   place: Place,
-  expected: Expected & { readonly ours?: true },
+  expected: Expected & { readonly ours?: true | undefined },
 ): Promise<Removed | Conflict> {
   const old = openRegular(place);
   if ('problem' in old) return unreadable(old);
@@ -48,7 +48,7 @@ export async function remove(
 async function claimAway(
   context: DiskContext,
   place: Place,
-  old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
+  old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true | undefined } },
 ): Promise<Removed | Conflict> {
   const claim = claimName(context, place);
   if (claim === undefined) return conflict('missing');
@@ -61,8 +61,8 @@ async function claimAway(
     context.trace?.('folder-sync');
     // Sync before the file leaves the folder: if syncing fails, the name can be restored.
     await syncFolder(context, place.dir);
-    const { ours, fingerprint } = old.expected;
-    displaced = ours ? retainOrDrop(context, claim) : retain(context, claim, fingerprint.sha256);
+    const { expected } = old;
+    displaced = displace(context, claim, { expected, ours: expected.ours });
   } catch (error) {
     if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     throw error;

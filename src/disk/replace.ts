@@ -1,37 +1,50 @@
-import { type BigIntStats, closeSync, fchmodSync, lstatSync } from 'node:fs';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { errnoOf, isMissing, isTaken } from '../model/fault.ts';
+import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
-import { publishByClaim } from './claim.ts';
-import { type Content, type Expected, holds } from './content.ts';
+import {
+  type Content,
+  type Expected,
+  fingerprintOfContent,
+  holds,
+  holdsAt,
+  holdsContent,
+} from './content.ts';
 import { changeFailed, type DiskContext, type NativeFiles } from './context.ts';
 import { syncFolder, syncsFolders } from './file-system.ts';
-import { moveIfFree } from './free-name.ts';
+import { claimName, moveIfFree, putBack, tempName } from './names.ts';
 import {
-  type Committed,
-  committed,
-  discardOurs,
-  keepOurs,
-  letOwnerRead,
-  mayHideWrites,
-  type NewContent,
-  type Publication,
-  type Published,
-  retain,
-  retainBytes,
-  retainOrDrop,
-} from './publication.ts';
-import { isReadOnly, modeOf, openLooked, openRegular, type Unreadable } from './read.ts';
-import { bytesOf, settledBytes } from './settled-bytes.ts';
+  isReadOnly,
+  modeOf,
+  type Opened,
+  openLooked,
+  openRegular,
+  readAllSync,
+  stampOf,
+  type Unreadable,
+} from './read.ts';
+import { displace, retain, retainBytes, retainOrDrop } from './shelf.ts';
 import {
   canBeStaged,
   discard,
   inodeAt,
   openStaged,
   type Staged,
-  stageTemp,
+  type TempFile,
   writeTemp,
-  writeTempNow,
 } from './temp-file.ts';
 
 /**
@@ -46,75 +59,126 @@ export interface Conflict {
   readonly retained: readonly string[];
 }
 
-/** Errors that the exchange of two names returns on file systems that do not support it. */
-export const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
-
-/**
- * The maximum number of exchanges if other processes keep replacing the same name. After that, the
- * file that is still under the temporary name moves out of the workspace.
- */
-const MAX_SWAPS = 16;
-
-interface Returned {
-  /**
-   * The way in which another process's file got its name back. `swapped`: it exchanged names with
-   * the file that had the name. `free`: the name was free. `retry`: it did not get the name,
-   * because the name was free for a moment and was then taken.
-   */
-  readonly how: 'swapped' | 'free' | 'retry';
-  readonly kept: readonly string[];
-}
-
 export function conflict(reason: Conflict['reason'], more: Partial<Conflict> = {}): Conflict {
   return { retained: [], ...more, ok: false, reason };
 }
 
-type Replacement = NewContent & {
+/** New content. `staged`: the temporary file beside the target that already holds it, if there is one. */
+export type NewContent = Content & { readonly staged?: Staged | undefined };
+
+export interface Committed {
+  readonly ok: true;
+  readonly fingerprint: Fingerprint;
+  readonly stamp: Stamp;
+  /** True if the stat fields in `stamp` may belong to bytes that another process wrote. */
+  readonly racy: boolean;
+  readonly mode: number;
+  /** The current path of the replaced file, outside the workspace. */
+  readonly displaced?: string | undefined;
+  readonly notices: readonly Notice[];
+}
+
+/** A new file that is about to get its name. */
+interface NewFile {
+  readonly place: Place;
+  readonly temp: TempFile;
+  readonly intended: Content;
+  /** True if another program can write to the new file without changing its stats. */
+  readonly hidesWrites: boolean;
+}
+
+/**
+ * Creates a file if its name is free. If several processes create it at once, one succeeds. Readers
+ * never see partial content, except an empty file on file systems without hard links. `mode`
+ * defaults to 0666 minus the process's umask.
+ */
+export async function create(
+  context: DiskContext,
+  place: Place,
+  file: NewContent & { readonly mode?: number | undefined },
+): Promise<Committed | Conflict> {
+  try {
+    const { staged, mode } = file;
+    const temp = staged
+      ? openStaged(place, staged)
+      : await writeTemp(context, place, { content: file, mode });
+    if (temp === undefined) return conflict('changed');
+    const created = { place, temp, intended: file, hidesWrites: mayHideWrites(context, place, temp) };
+    try {
+      context.trace?.('publish');
+      if (!moveIfFree(temp.path, at(place))) return conflict('exists');
+      try {
+        context.trace?.('folder-sync');
+        await syncFolder(context, place.dir);
+      } catch (error) {
+        withdraw(context, created);
+        throw error;
+      }
+      return committed(created);
+    } finally {
+      discardOurs(created);
+      closeSync(temp.fd);
+    }
+  } catch (error) {
+    throw changeFailed(context, error, place.path);
+  }
+}
+
+/** Creates a symbolic link if its name is free. Used only to restore a link that was removed. */
+export async function makeLink(
+  context: DiskContext,
+  place: Place,
+  target: string,
+): Promise<{ readonly ok: true } | Conflict> {
+  try {
+    symlinkSync(target, at(place));
+    await syncFolder(context, place.dir);
+    return { ok: true };
+  } catch (error) {
+    if (isTaken(error)) return conflict('exists');
+    throw changeFailed(context, error, place.path);
+  }
+}
+
+interface Replacing extends NewFile {
+  readonly old: Opened;
   readonly expected: Expected;
-  /** Permission bits of the new file; default: those of the old one. */
-  readonly mode?: number;
-  /** Set if the caller has just read the file, so that its kind needs no check before opening. */
-  readonly looked?: true;
-  /**
-   * Set if this process has just written the replaced bytes. They are deleted if there is no room
-   * to keep them.
-   */
-  readonly ours?: true;
-};
+  /** Set if this process has just written the replaced bytes. They are deleted if there is no room to keep them. */
+  readonly ours?: true | undefined;
+}
 
 /**
  * Replaces a file if it holds the expected bytes, and moves the old file out of the workspace.
- * Keeps mode, owner and attributes; other hard links keep the old bytes. A crash leaves either the
- * old or the new file under the name; `publishByClaim` can leave none until the next start of
- * Lookfirst.
+ * Keeps mode, owner and attributes; other hard links keep the old bytes. `mode`: permission bits
+ * of the new file; default: those of the old one. A crash leaves either the old or the new file
+ * under the name; `publishByClaim` can leave none until the next start of Lookfirst.
  */
 export async function replace(
   context: DiskContext,
   place: Place,
-  change: Replacement,
+  change: NewContent & Pick<Replacing, 'expected' | 'ours'> & { readonly mode?: number | undefined },
 ): Promise<Committed | Conflict> {
-  const old = change.looked ? openLooked(place) : openRegular(place);
-  if ('problem' in old) return unreadable(old);
   const { expected, mode, staged, ours } = change;
+  // A caller that has the old bytes has just read the file, so its kind needs no check before opening.
+  const old = expected.bytes === undefined ? openRegular(place) : openLooked(place);
+  if ('problem' in old) return unreadable(old);
   try {
     if (isReadOnly(old.stats) && expected.evenReadOnly !== true) return conflict('read-only');
-    const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
-    const temp =
-      staged === undefined
-        ? (writeTempNow(context, place, { content: change, like }) ??
-          (await writeTemp(context, place, { content: change, like })))
-        : openStaged(place, staged);
+    const temp = staged
+      ? openStaged(place, staged)
+      : await writeTemp(context, place, { content: change, old, mode });
     if (temp === undefined) return conflict('changed');
-    const publication = { place, temp, old, expected, intended: change, ...(ours ? { ours } : {}) };
+    const hidesWrites = mayHideWrites(context, place, temp);
+    const replacing = { place, temp, old, expected, intended: change, ours, hidesWrites };
     try {
-      const exchanged = exchange(context, publication);
-      const waits = exchanged.how === 'unsupported' || syncsFolders(context);
-      const published = waits
-        ? await publishWaiting(context, publication, exchanged)
-        : leave(context, publication, exchanged);
-      return outcomeOf(publication, published);
+      const published = await publish(context, replacing);
+      if ('retained' in published) return conflict('changed', published);
+      const others = Number(old.stats.nlink) - 1;
+      const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
+      const notices = [...temp.notices, ...broken];
+      return { ...committed(replacing), ...published, notices };
     } catch (error) {
-      discardOurs(publication);
+      discardOurs(replacing);
       throw error;
     } finally {
       closeSync(temp.fd);
@@ -126,13 +190,6 @@ export async function replace(
   }
 }
 
-/** A file that `create` or `replace` publishes later. */
-interface NewStaged {
-  readonly content: () => Promise<Content>;
-  readonly replaces: boolean;
-  readonly mode?: number;
-}
-
 /**
  * Makes the temporary file for a later `create` or `replace`. Undefined if the old file cannot be
  * read, or if the new mode denies the owner reading or writing. `create` and `replace` then write
@@ -141,33 +198,30 @@ interface NewStaged {
 export async function stageFile(
   context: DiskContext,
   place: Place,
-  { content, replaces, mode }: NewStaged,
+  {
+    content,
+    replaces,
+    mode,
+  }: {
+    content(): Promise<Content>;
+    readonly replaces: boolean;
+    readonly mode?: number | undefined;
+  },
 ): Promise<Staged | undefined> {
-  const given = mode === undefined ? {} : { mode };
   const old = replaces ? openRegular(place) : undefined;
   if (old !== undefined && 'problem' in old) return undefined;
   try {
     const wanted = mode ?? (old && modeOf(old.stats));
     if (wanted !== undefined && !canBeStaged(wanted)) return undefined;
-    const like =
-      old === undefined
-        ? ({ kind: 'new', ...given } as const)
-        : ({ kind: 'replaces', ...old, ...given } as const);
-    return await stageTemp(context, place, { content: await content(), like });
+    const temp = { content: await content(), old, mode };
+    const { fd, name, stats, notices } = await writeTemp(context, place, temp);
+    closeSync(fd);
+    return { name, stats, notices };
   } catch (error) {
     throw changeFailed(context, error, place.path);
   } finally {
     if (old !== undefined) closeSync(old.fd);
   }
-}
-
-function outcomeOf({ temp, old, intended }: Publication, published: Result): Committed | Conflict {
-  if (!published.ok) return conflict('changed', { retained: published.retained });
-  const others = Number(old.stats.nlink) - 1;
-  const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
-  const notices = [...temp.notices, ...broken];
-  const { displaced, left, hidesWrites } = published;
-  return Object.assign(committed(temp, { content: intended, hidesWrites }), { displaced, left, notices });
 }
 
 export function unreadable(problem: Unreadable): Conflict {
@@ -188,112 +242,216 @@ export function unreadable(problem: Unreadable): Conflict {
 }
 
 /**
- * The outcome of `exchange`. `exchanged`: the old file has the temporary name. `unsupported`: the file
- * system cannot exchange names. `conflict`: the old file was not the expected one.
+ * Unsynced content of fewer bytes is written within one tick of the file system's clock. So
+ * `mayHideWrites` need not read that clock for it.
  */
-type Exchanged =
-  | { readonly how: 'exchanged'; readonly left: BigIntStats; readonly hidesWrites: boolean }
-  | { readonly how: 'unsupported'; readonly hidesWrites: boolean }
-  | { readonly how: 'conflict'; readonly retained: readonly string[] };
+const WORTH_ASKING_BYTES = 1n << 19n;
 
-/** The result of a publication, and whether stats may hide a write right after ours. */
-type Result =
-  | (Extract<Published, { readonly ok: true }> & { readonly hidesWrites: boolean })
-  | Extract<Published, { readonly ok: false }>;
+/**
+ * True if another process could write to the file right after us and the file's stats would not
+ * show it, because both writes get the same time. Call it just before publishing. Always true for
+ * small unsynced content, which is written within one clock tick.
+ */
+function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: TempFile): boolean {
+  const quick = context.durability === 'none' && stats.size < WORTH_ASKING_BYTES;
+  return quick || context.clock.isRacy(stats, `${dir.prefix}/.`);
+}
+
+/**
+ * The record of a published file. Its fingerprint comes from the intended bytes, never from reading
+ * the file again.
+ */
+function committed({ temp, intended, hidesWrites }: NewFile): Committed {
+  const stats = fstatSync(temp.fd, { bigint: true });
+  return {
+    ok: true,
+    fingerprint: fingerprintOfContent(intended),
+    stamp: stampOf(stats),
+    racy: hidesWrites || stats.mtimeNs !== temp.stats.mtimeNs || stats.size !== temp.stats.size,
+    mode: modeOf(stats),
+    notices: [],
+  };
+}
+
+/**
+ * The current path of the old file; or, if another process changed the file before us and its
+ * version keeps the name, the paths of files that could not be put back and are outside the workspace.
+ */
+type Published = { readonly displaced: string } | { readonly retained: readonly string[] };
+
+/** Gives the new file the target's name, and moves the old one out of the workspace. */
+async function publish(context: DiskContext, replacing: Replacing): Promise<Published> {
+  const { place, temp } = replacing;
+  const exchanged = exchange(context, replacing);
+  if (exchanged === 'unsupported') return publishByClaim(context, replacing);
+  if (exchanged !== 'exchanged') return exchanged;
+  try {
+    // Sync the folder before the old file leaves it: if that fails, the names are exchanged back.
+    if (syncsFolders(context)) await syncFolder(context, place.dir);
+    letOwnerRead(replacing);
+    return { displaced: displace(context, temp.path, replacing) };
+  } catch (error) {
+    giveBack(context, replacing);
+    throw error;
+  }
+}
+
+/** Errors that the exchange of two names returns on file systems that do not support it. */
+export const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /**
  * Exchanges the names of the old and the new file in one step, so that the target is never absent,
- * if the old file holds the expected bytes. Then verifies the old file. If it is not the expected
- * one, exchanges the names back.
+ * if the old file holds the expected bytes. Then verifies the old file, which has the temporary
+ * name. If it is not the expected one, exchanges the names back.
  */
-function exchange(context: DiskContext, publication: Publication): Exchanged {
-  const { place, temp, old, expected } = publication;
-  const { native } = context;
+function exchange(
+  context: DiskContext,
+  replacing: Replacing,
+): 'exchanged' | 'unsupported' | { readonly retained: readonly string[] } {
+  const { place, temp, old, expected } = replacing;
   context.trace?.('compare');
   // The times in `old` were read before this comparison. A write during or after the comparison
   // gives the file other times, which later checks notice.
-  const isExpected = holds(old.fd, expected);
-  if (!isExpected) {
+  if (!holds(old.fd, expected)) {
     discard(temp);
-    return { how: 'conflict', retained: [] };
+    return { retained: [] };
   }
-  const hidesWrites = mayHideWrites(context, place, temp);
-  if (native === undefined) return { how: 'unsupported', hidesWrites };
+  if (context.native === undefined) return 'unsupported';
   context.trace?.('exchange');
   try {
-    native.swapSync(temp.path, at(place));
+    context.native.swapSync(temp.path, at(place));
   } catch (error) {
-    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return { how: 'unsupported', hidesWrites };
+    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unsupported';
     if (!isMissing(error)) throw error;
     // Another process deleted the file, so there is nothing to put back. Remove our new file and
     // report a conflict.
     discard(temp);
-    return { how: 'conflict', retained: [] };
+    return { retained: [] };
   }
   try {
-    const left = verified(context, publication);
-    if (left !== undefined) {
-      context.trace?.('folder-sync');
-      return { how: 'exchanged', left, hidesWrites };
+    // Compare stats before bytes, because that is faster: if the stats differ, our file loses the
+    // name again within microseconds.
+    if (isStill(old.stats, lstatSync(temp.path, { bigint: true }))) {
+      context.trace?.('verify');
+      if (holds(old.fd, expected)) {
+        context.trace?.('folder-sync');
+        return 'exchanged';
+      }
     }
   } catch (error) {
-    giveBack(context, publication);
+    giveBack(context, replacing);
     throw error;
   }
-  return { how: 'conflict', retained: giveBack(context, publication) };
+  return { retained: giveBack(context, replacing) };
 }
 
-/** The stats of the file that lost the target's name, if it is the old file with the expected bytes. */
-function verified(context: DiskContext, { temp, old, expected }: Publication): BigIntStats | undefined {
-  // Compare stats before bytes, because that is faster: if the stats differ, our file loses the
-  // name again within microseconds.
-  const out = lstatSync(temp.path, { bigint: true });
-  const looksOld =
-    out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
-  if (!looksOld) return undefined;
-  context.trace?.('verify');
-  return holds(old.fd, expected) ? out : undefined;
+function isStill(old: BigIntStats, now: BigIntStats): boolean {
+  return now.ino === old.ino && now.size === old.size && now.mtimeNs === old.mtimeNs;
 }
 
-/** Like `leave`, for a publication that waits for the disk, or that cannot exchange names. */
-async function publishWaiting(
-  context: DiskContext,
-  publication: Publication,
-  exchanged: Exchanged,
-): Promise<Result> {
-  if (exchanged.how === 'unsupported') {
-    const published = await publishByClaim(context, publication);
-    return published.ok ? { ...published, hidesWrites: exchanged.hidesWrites } : published;
+/**
+ * Replaces a file if the system cannot exchange two names atomically: renames the old file away,
+ * verifies it, then gives the new file the target's name. Between the two renames, for about 20 µs,
+ * other processes see no file.
+ */
+async function publishByClaim(context: DiskContext, replacing: Replacing): Promise<Published> {
+  const { place, temp, old, expected } = replacing;
+  const claim = claimName(context, place);
+  if (claim === undefined) {
+    unlinkSync(temp.path);
+    return { retained: [] };
   }
-  if (exchanged.how === 'exchanged')
+  let published = false;
+  try {
+    context.trace?.('verify');
+    if (lstatSync(claim, { bigint: true }).ino !== old.stats.ino || !holds(old.fd, expected)) {
+      unlinkSync(temp.path);
+      return { retained: putBack(context, claim, place) };
+    }
+    context.trace?.('publish');
+    published = moveIfFree(temp.path, at(place));
+    if (!published) {
+      unlinkSync(temp.path);
+      return { retained: [retain(context, claim)] };
+    }
+    context.trace?.('folder-sync');
+    await syncFolder(context, place.dir);
+    letOwnerRead(replacing);
+    return { displaced: displace(context, claim, replacing) };
+  } catch (error) {
     try {
-      // Sync the folder before the old file leaves it: if that fails, the names are exchanged back.
-      await syncFolder(context, publication.place.dir);
-    } catch (error) {
-      giveBack(context, publication);
-      throw error;
+      if (published) withdraw(context, replacing);
+    } finally {
+      if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     }
-  return leave(context, publication, exchanged);
-}
-
-/** Moves the old file out of the workspace, after the exchange. */
-function leave(
-  context: DiskContext,
-  publication: Publication,
-  exchanged: Exclude<Exchanged, { readonly how: 'unsupported' }>,
-): Result {
-  if (exchanged.how === 'conflict') return { ok: false, retained: exchanged.retained };
-  const { temp, expected, ours } = publication;
-  const { left, hidesWrites } = exchanged;
-  try {
-    letOwnerRead(publication);
-    if (ours) return { ok: true, displaced: retainOrDrop(context, temp.path), hidesWrites };
-    const displaced = retain(context, temp.path, expected.fingerprint.sha256);
-    return { ok: true, displaced, left, hidesWrites };
-  } catch (error) {
-    giveBack(context, publication);
     throw error;
   }
+}
+
+/** Makes the replaced file readable for its owner, because an undo must be able to read it. */
+function letOwnerRead({ place, old }: Replacing): void {
+  const mode = modeOf(old.stats);
+  if (place.opensOwn === true && (mode & constants.S_IRUSR) === 0)
+    fchmodSync(old.fd, mode | constants.S_IRUSR);
+}
+
+/**
+ * After a failure, renames our published file away from the target's name. If another process has
+ * given that name to its own file meanwhile, that file stays.
+ */
+function withdraw(context: DiskContext, file: NewFile): void {
+  const { place, temp } = file;
+  try {
+    renameSync(at(place), temp.path);
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw error;
+  }
+  if (lstatSync(temp.path, { bigint: true }).ino === temp.stats.ino) keepOurs(context, file);
+  else if (!moveIfFree(temp.path, at(place))) retain(context, temp.path);
+}
+
+/**
+ * Keeps our own file outside the workspace after it lost the target's name: a process that opened
+ * it under that name may still write into it. Returns its path if a process has already written
+ * into it, otherwise an empty list.
+ */
+function keepOurs(context: DiskContext, file: NewFile): string[] {
+  const { temp, intended } = file;
+  const named = lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino === temp.stats.ino;
+  const touched = !holdsContent(temp.fd, intended);
+  if (named) {
+    const kept = touched ? retain(context, temp.path) : retainOrDrop(context, temp.path);
+    return touched ? [kept] : [];
+  }
+  if (!touched) return [];
+  const { size } = fstatSync(temp.fd, { bigint: true });
+  return [retainBytes(context, readAllSync(temp.fd, Number(size)))];
+}
+
+/**
+ * After a failure, deletes our own file if its bytes are unchanged. Otherwise another process wrote
+ * into it: the file stays, and `clearTemps` moves it out of the workspace.
+ */
+function discardOurs({ temp, intended }: NewFile): void {
+  if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
+  if (holdsContent(temp.fd, intended)) unlinkSync(temp.path);
+}
+
+/**
+ * The maximum number of exchanges if other processes keep replacing the same name. After that, the
+ * file that is still under the temporary name moves out of the workspace.
+ */
+const MAX_SWAPS = 16;
+
+interface Returned {
+  /**
+   * The way in which another process's file got its name back. `swapped`: it exchanged names with
+   * the file that had the name. `free`: the name was free. `retry`: it did not get the name,
+   * because the name was free for a moment and was then taken.
+   */
+  readonly how: 'swapped' | 'free' | 'retry';
+  readonly kept: readonly string[];
 }
 
 /**
@@ -301,8 +459,8 @@ function leave(
  * newer file meanwhile, the newer file gets it instead. The other files are kept outside the
  * workspace; returns their paths.
  */
-function giveBack(context: DiskContext, publication: Publication): string[] {
-  const { temp } = publication;
+function giveBack(context: DiskContext, replacing: Replacing): string[] {
+  const { temp } = replacing;
   const { native } = context;
   if (native === undefined) return [];
   const kept: string[] = [];
@@ -310,7 +468,7 @@ function giveBack(context: DiskContext, publication: Publication): string[] {
   for (let swaps = 0; swaps < MAX_SWAPS; swaps += 1) {
     const newcomer = inodeAt(temp.path);
     if (newcomer === undefined) break;
-    const returned = returnOther(context, native, publication);
+    const returned = returnOther(context, native, replacing);
     kept.push(...returned.kept);
     if (returned.how === 'retry') continue;
     // Stop if the last exchange gave the temporary name to the file that we had put under the
@@ -318,7 +476,7 @@ function giveBack(context: DiskContext, publication: Publication): string[] {
     if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
     placed = newcomer;
   }
-  kept.push(...keepOurs(context, publication));
+  kept.push(...keepOurs(context, replacing));
   if (inodeAt(temp.path) !== undefined) kept.push(retain(context, temp.path));
   return kept;
 }
@@ -327,8 +485,8 @@ function giveBack(context: DiskContext, publication: Publication): string[] {
  * Gives another process's file its name back. Keeps a copy of its bytes, because a program that has
  * just read our file under that name could overwrite the returned file.
  */
-function returnOther(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
-  const { place, temp } = publication;
+function returnOther(context: DiskContext, native: NativeFiles, replacing: Replacing): Returned {
+  const { place, temp } = replacing;
   const newcomer = openRegular({ ...place, name: temp.name });
   if ('problem' in newcomer) return { how: swapOrMove(native, temp.path, at(place)), kept: [] };
   try {
@@ -353,6 +511,130 @@ function swapOrMove(native: NativeFiles, from: string, to: string): Returned['ho
     if (!isMissing(error)) throw error;
   }
   return moveIfFree(from, to) ? 'free' : 'retry';
+}
+
+/**
+ * A file of another process above this size gets its name back without a copy of its bytes. Reading
+ * the bytes first would leave our file under the target's name for too long.
+ */
+const COPY_BYTES = 64 << 20;
+/** How often, and with which pauses, to read a file that another program is just rewriting. */
+const MAX_READS = 20;
+const PAUSE_MS = 0.1;
+/** After so many bytes in all, the file is not read again: our file has the target's name meanwhile. */
+const ENOUGH_BYTES = 4 << 20;
+/** Nothing notifies a wait on this, so that the wait is a pause. */
+const NEVER = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * The bytes of a file that another program may be writing. Waits a little while the file is empty
+ * or changes: a program that rewrites a file empties it first, and its bytes must be in our copy
+ * before the file gets its name back. Undefined if the bytes are too many for a copy.
+ */
+export function settledBytes(fd: number, wait: () => void = pause): Buffer | undefined {
+  let total = 0;
+  for (let reads = 1; ; reads += 1) {
+    const before = fstatSync(fd, { bigint: true });
+    const bytes = bytesOf(fd);
+    total += bytes?.length ?? 0;
+    if (bytes === undefined || reads === MAX_READS || total > ENOUGH_BYTES) return bytes;
+    const { size, mtimeNs } = fstatSync(fd, { bigint: true });
+    if (size > 0n && size === before.size && mtimeNs === before.mtimeNs) return bytes;
+    wait();
+  }
+}
+
+function pause(): void {
+  Atomics.wait(NEVER, 0, 0, PAUSE_MS);
+}
+
+/** The bytes of an open file; undefined if they are too many for a copy. */
+export function bytesOf(fd: number): Buffer | undefined {
+  const { size } = fstatSync(fd);
+  return size > COPY_BYTES ? undefined : readAllSync(fd, size);
+}
+
+interface PutBack {
+  /** The current path, outside the workspace, of the file that was replaced or removed. */
+  readonly displaced: string;
+  /**
+   * The fingerprint of the file that now has the old file's name; undefined if the old file was
+   * removed.
+   */
+  readonly ours: Fingerprint | undefined;
+}
+
+/**
+ * Moves a replaced or removed file back to its place after a later step failed. On one file system,
+ * this is a rename, so a full disk does not matter. `back`: the file has its name again. `taken`:
+ * meanwhile, another process has changed or deleted our new file, or has created a file with the
+ * name; its change stays. `unavailable`: the file cannot be moved back, and the caller must write
+ * its bytes to a new file.
+ */
+export async function putBackFile(
+  context: DiskContext,
+  place: Place,
+  { displaced, ours }: PutBack,
+): Promise<'back' | 'taken' | 'unavailable'> {
+  // If the old file is not in `retained`, it is in the store of old contents, where another process
+  // may already use it. Leave it there.
+  if (dirname(displaced) !== context.retained) return 'unavailable';
+  try {
+    if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });
+    if (!returnRetained(displaced, place)) return 'taken';
+    await syncFolder(context, place.dir);
+    return 'back';
+  } catch (error) {
+    if (isMissing(error) || errnoOf(error) === 'EXDEV') return 'unavailable';
+    throw error;
+  }
+}
+
+async function exchangeBack(
+  context: DiskContext,
+  place: Place,
+  { displaced, ours }: { readonly displaced: string; readonly ours: Fingerprint },
+): Promise<'back' | 'taken' | 'unavailable'> {
+  const { native } = context;
+  if (native === undefined) return 'unavailable';
+  const name = tempName(context, place.path, 'back');
+  const temp = `${place.dir.prefix}/${name}`;
+  renameSync(displaced, temp);
+  try {
+    native.swapSync(temp, at(place));
+  } catch (error) {
+    // Move the old file out of the workspace again. If another process has deleted our file, the
+    // name stays free.
+    renameSync(temp, displaced);
+    if (isMissing(error)) return 'taken';
+    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unavailable';
+    throw error;
+  }
+  if (holdsAt({ ...place, name }, ours)) {
+    retainOrDrop(context, temp);
+    await syncFolder(context, place.dir);
+    return 'back';
+  }
+  native.swapSync(temp, at(place));
+  retain(context, temp);
+  return 'taken';
+}
+
+/** Moves a file from outside the workspace back to its name; false if the name is taken. */
+export function returnRetained(file: string, place: Place): boolean {
+  try {
+    return moveIfFree(file, at(place));
+  } catch (error) {
+    if (errnoOf(error) !== 'EXDEV') throw error;
+  }
+  try {
+    copyFileSync(file, at(place), constants.COPYFILE_EXCL);
+  } catch (error) {
+    if (isTaken(error)) return false;
+    throw error;
+  }
+  unlinkSync(file);
+  return true;
 }
 
 /** Changes a file's permission bits if it holds the expected bytes. */

@@ -1,8 +1,22 @@
-import { closeSync, constants, lstatSync, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
-import { isMissing, unlessMissing } from '../model/fault.ts';
+import { errnoOf, isMissing, unlessMissing } from '../model/fault.ts';
+import type { Expected } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { fingerprintOfOpen } from './held-files.ts';
+import { type Copied, copyOut, fingerprintOfOpen } from './held-files.ts';
 
 /**
  * A displaced file on the shelf: a change has replaced or removed it. It stays there for a day,
@@ -28,6 +42,109 @@ const LATE = /-late-([0-9a-f]{64})$/;
  * before, the bytes still match: file systems have coarse clocks.
  */
 const MOMENT_MS = 2000;
+
+const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Moves a file out of the workspace onto the shelf, and returns its new path. Processes that still
+ * have it open then write into the moved file. `sha256`: its bytes, if a change displaces it. Across
+ * file systems, the file is copied, and the original stays open to notice late writes.
+ */
+export function retain(context: DiskContext, from: string, sha256?: string): string {
+  context.trace?.('retain');
+  const to = freshName(context, sha256);
+  try {
+    inFolder(context, () => renameSync(from, to));
+  } catch (error) {
+    if (errnoOf(error) !== 'EXDEV') throw error;
+    retainCopy(context, from, to);
+  }
+  return to;
+}
+
+/**
+ * Moves a file that a change replaces or removes onto the shelf, and returns its new path. `ours`:
+ * this process has just written it, so it is deleted if there is no room to keep it.
+ */
+export function displace(
+  context: DiskContext,
+  from: string,
+  { ours, expected }: { readonly ours?: true | undefined; readonly expected: Pick<Expected, 'fingerprint'> },
+): string {
+  return ours ? retainOrDrop(context, from) : retain(context, from, expected.fingerprint.sha256);
+}
+
+/** Runs `work`. If the `retained` folder was deleted, recreates it and runs `work` again. */
+function inFolder<T>(context: DiskContext, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    mkdirSync(context.retained, { recursive: true, mode: 0o700 });
+    return work();
+  }
+}
+
+function retainCopy(context: DiskContext, from: string, to: string): void {
+  const fd = openSync(from, READ);
+  let copy: Copied;
+  try {
+    copy = copyOut(fd, to);
+    syncFile(context, to);
+    unlinkSync(from);
+  } catch (error) {
+    closeSync(fd);
+    rmSync(to, { force: true });
+    throw error;
+  }
+  context.held.hold(fd, copy);
+}
+
+/** Writes bytes to a new file in the `retained` folder and returns its path. */
+export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
+  const to = freshName(context);
+  const fd = inFolder(context, () => openSync(to, 'wx', 0o600));
+  try {
+    for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
+    if (context.durability !== 'none') fsyncSync(fd);
+  } catch (error) {
+    unlinkSync(to);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+  return to;
+}
+
+function freshName(context: DiskContext, sha256?: string): string {
+  // Make every name unique, because a process and its workers share the folder: an equal name would
+  // overwrite a kept file.
+  const bytes = sha256 === undefined ? '' : `${sha256}-`;
+  return join(context.retained, `${Date.now()}-${bytes}${randomUUID()}`);
+}
+
+function syncFile(context: DiskContext, path: string): void {
+  if (context.durability === 'none') return;
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Moves one of this process's own files out of the workspace and returns its new path. If that
+ * fails, for example because the disk is full, deletes the file and returns an empty text.
+ */
+export function retainOrDrop(context: DiskContext, path: string): string {
+  try {
+    return retain(context, path);
+  } catch {
+    unlinkSync(path);
+    return '';
+  }
+}
 
 /** The files on the shelf. */
 export function filesOnShelf(context: DiskContext): readonly ShelfFile[] {

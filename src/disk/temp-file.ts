@@ -6,23 +6,30 @@ import {
   fchownSync,
   fstatSync,
   fsync,
+  ftruncate,
   lstatSync,
   openSync,
   unlinkSync,
+  write,
+  writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
-import { type Content, smallBytes, writeContent, writeNow } from './content.ts';
+import type { Content } from './content.ts';
 import type { DiskContext, NativeFiles } from './context.ts';
-import { modeOf } from './read.ts';
-import { tempName } from './temp-names.ts';
+import { tempName } from './names.ts';
+import { modeOf, type Opened } from './read.ts';
 
 const fsyncAsync = promisify(fsync);
+const writeAsync = promisify(write);
+const ftruncateAsync = promisify(ftruncate);
 
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const SPECIAL_BITS = 0o7000;
+const PERMISSIONS = 0o777;
+/** Smaller content is written synchronously, which takes less time than a trip to the thread pool. */
+const SYNC_BYTES = 1 << 20;
 /** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
 const CAPABILITIES = 'security.capability';
 /**
@@ -46,87 +53,81 @@ export interface TempFile {
   readonly notices: readonly Notice[];
 }
 
-/**
- * The source of a new file's owner, mode and attributes: the file that it replaces, if there is
- * one. `mode`, if given, has priority over that file's mode.
- */
-type Likeness =
-  | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
-  | { readonly kind: 'new'; readonly mode?: number };
-
-/** The content of a temporary file, and the attributes to set. */
-interface NewTemp {
-  readonly content: Content;
-  readonly like: Likeness;
+/** The sources of a new file's owner, mode and attributes. */
+interface Likeness {
+  /** The file that the new one replaces. */
+  readonly old?: Opened | undefined;
+  /** Has priority over the mode of `old`. */
+  readonly mode?: number | undefined;
 }
 
 /** Writes a complete temporary file beside the target. On failure removes it and throws the error. */
 export async function writeTemp(
   context: DiskContext,
   place: Place,
-  { content, like }: NewTemp,
+  { content, ...like }: Likeness & { readonly content: Content },
 ): Promise<TempFile> {
-  const opened = openTemp(context, place, like);
-  try {
-    context.trace?.('temp-write');
-    await writeContent(opened.fd, content);
-    const temp = finishedTemp(context, opened, like);
-    if (context.durability !== 'none') await fsyncAsync(temp.fd);
-    return temp;
-  } catch (error) {
-    drop(opened);
-    throw error;
-  }
-}
-
-/** Like `writeTemp`, without waiting. Undefined if the file is large or must be synced. */
-export function writeTempNow(
-  context: DiskContext,
-  place: Place,
-  { content, like }: NewTemp,
-): TempFile | undefined {
-  const bytes = context.durability === 'none' ? smallBytes(content) : undefined;
-  if (bytes === undefined) return undefined;
-  const opened = openTemp(context, place, like);
-  try {
-    context.trace?.('temp-write');
-    writeNow(opened.fd, bytes);
-    return finishedTemp(context, opened, like);
-  } catch (error) {
-    drop(opened);
-    throw error;
-  }
-}
-
-type OpenTemp = Pick<TempFile, 'path' | 'name' | 'fd'>;
-
-function openTemp(context: DiskContext, place: Place, like: Likeness): OpenTemp {
   context.trace?.('temp-open');
   const name = tempName(context, place.path, 'new');
   const path = `${place.dir.prefix}/${name}`;
-  return { path, name, fd: openSync(path, CREATE, firstMode(like)) };
+  // A replacement is private until it gets its final mode, so that other users cannot read a 0600
+  // secret, even briefly.
+  const fd = openSync(path, CREATE, like.old === undefined ? 0o666 : 0o600);
+  try {
+    context.trace?.('temp-write');
+    const writing = writeContent(fd, content);
+    if (writing !== undefined) await writing;
+    context.trace?.('temp-attributes');
+    const stats = fstatSync(fd, { bigint: true });
+    const notices = takeOver(context, { fd, stats }, like);
+    context.trace?.('temp-sync');
+    if (context.durability !== 'none') await fsyncAsync(fd);
+    return { path, name, fd, stats, notices };
+  } catch (error) {
+    closeSync(fd);
+    // Ignore errors, because the caller reports the original failure.
+    unlessErrno(() => unlinkSync(path));
+    throw error;
+  }
 }
 
-/** Gives a written file its owner, mode and attributes. */
-function finishedTemp(context: DiskContext, opened: OpenTemp, like: Likeness): TempFile {
-  context.trace?.('temp-attributes');
-  const made = { fd: opened.fd, stats: fstatSync(opened.fd, { bigint: true }) };
-  const notices = applyLikeness(context, made, like);
-  context.trace?.('temp-sync');
-  return { ...opened, stats: made.stats, notices };
-}
-
-function drop({ path, fd }: OpenTemp): void {
-  closeSync(fd);
-  removeQuietly(path);
+/** Writes the content to an empty file. Returns a promise only if it waits. */
+function writeContent(fd: number, content: Content): Promise<void> | undefined {
+  const { bytes } = content;
+  if (bytes === undefined) return writeChunks(fd, content.chunks());
+  if (bytes.byteLength > SYNC_BYTES) return writeAt(fd, bytes, 0);
+  for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
+  return undefined;
 }
 
 /**
- * The mode with which a temporary file is created. A replacement is private until it gets its final
- * mode, so that other users cannot read a 0600 secret, even briefly.
+ * Writes chunks to an empty file. Leaves holes for chunks of zeros, so that a sparse file stays
+ * sparse.
  */
-function firstMode({ kind }: Likeness): number {
-  return kind === 'replaces' ? 0o600 : 0o666;
+async function writeChunks(fd: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    if (!isZero(chunk)) await writeAt(fd, chunk, size);
+    size += chunk.byteLength;
+  }
+  await ftruncateAsync(fd, size);
+}
+
+async function writeAt(fd: number, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.byteLength; ) {
+    const left = bytes.byteLength - done;
+    done += (await writeAsync(fd, bytes, done, left, position + done)).bytesWritten;
+  }
+}
+
+/**
+ * True if all bytes are 0. Compares the bytes with themselves, shifted by one: this is the fastest
+ * test that needs no second buffer.
+ */
+function isZero(chunk: Uint8Array): boolean {
+  if (chunk[0] !== 0) return chunk.byteLength === 0;
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return bytes.subarray(1).equals(bytes.subarray(0, -1));
 }
 
 /**
@@ -134,13 +135,6 @@ function firstMode({ kind }: Likeness): number {
  * open descriptor per file.
  */
 export type Staged = Pick<TempFile, 'name' | 'stats' | 'notices'>;
-
-/** Writes a temporary file beside its target and closes it. Continue with `openStaged` or `dropStaged`. */
-export async function stageTemp(context: DiskContext, place: Place, temp: NewTemp): Promise<Staged> {
-  const { fd, name, stats, notices } = await writeTemp(context, place, temp);
-  closeSync(fd);
-  return { name, stats, notices };
-}
 
 /** True if the owner of a file with this mode can open it again, as `openStaged` does. */
 export function canBeStaged(mode: number): boolean {
@@ -172,11 +166,6 @@ export function inodeAt(path: string): bigint | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
-/** Removes a file and ignores errors, because the caller reports the original failure. */
-function removeQuietly(path: string): void {
-  unlessErrno(() => unlinkSync(path));
-}
-
 /**
  * Removes our temporary file if the temporary name still belongs to it. After an exchange with the
  * target's name, the temporary name belongs to the old file.
@@ -185,35 +174,35 @@ export function discard(temp: TempFile): void {
   if (inodeAt(temp.path) === temp.stats.ino) unlinkSync(temp.path);
 }
 
-interface Made {
-  readonly fd: number;
-  readonly stats: BigIntStats;
-}
-
-function applyLikeness(context: DiskContext, made: Made, like: Likeness): Notice[] {
-  const { fd } = made;
-  if (like.kind === 'new') {
-    if (like.mode !== undefined) fchmodSync(fd, like.mode & ~SPECIAL_BITS);
+function takeOver(
+  context: DiskContext,
+  temp: Pick<TempFile, 'fd' | 'stats'>,
+  { old, mode }: Likeness,
+): Notice[] {
+  const { fd } = temp;
+  if (old === undefined) {
+    if (mode !== undefined) fchmodSync(fd, mode & PERMISSIONS);
     return [];
   }
-  const notices: Notice[] = copyOwner(made, like.stats);
-  const attributes = copyAttributes(context, like.fd, fd);
+  const notices: Notice[] = copyOwner(temp, old.stats);
+  const attributes = copyAttributes(context, old.fd, fd);
   if (attributes.lost) notices.push({ kind: 'xattrs-lost' });
-  const mode = modeOf(like.stats);
+  const oldMode = modeOf(old.stats);
   // Set the mode after the owner, because changing the owner clears mode bits. Setuid, setgid and
   // sticky bits are never carried over to bytes that an agent wrote.
-  fchmodSync(fd, (like.mode ?? mode) & ~SPECIAL_BITS);
-  const dropped = [...specialBits(mode), ...attributes.privileges];
+  fchmodSync(fd, (mode ?? oldMode) & PERMISSIONS);
+  const dropped = [...specialBits(oldMode), ...attributes.privileges];
   if (dropped.length > 0) notices.push({ kind: 'mode-bits-dropped', bits: dropped.join(', ') });
   return notices;
 }
 
 function specialBits(mode: number): string[] {
+  if ((mode & ~PERMISSIONS) === 0) return [];
   const names = [mode & 0o4000 ? 'setuid' : '', mode & 0o2000 ? 'setgid' : '', mode & 0o1000 ? 'sticky' : ''];
   return names.filter((name) => name !== '');
 }
 
-function copyOwner({ fd, stats: own }: Made, like: BigIntStats): Notice[] {
+function copyOwner({ fd, stats: own }: Pick<TempFile, 'fd' | 'stats'>, like: BigIntStats): Notice[] {
   if (own.uid === like.uid && own.gid === like.gid) return [];
   try {
     fchownSync(fd, Number(like.uid), Number(like.gid));

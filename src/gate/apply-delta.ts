@@ -1,11 +1,19 @@
 import { type Content, type Expected, holdsAt } from '../disk/content.ts';
 import { type DiskContext, unbatched } from '../disk/context.ts';
-import { create, makeLink } from '../disk/create.ts';
 import { makeOneFolder, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
-import type { Committed, NewContent } from '../disk/publication.ts';
 import { remove, removeLink } from '../disk/remove.ts';
-import { type Conflict, conflict, replace, setFileMode, stageFile } from '../disk/replace.ts';
+import {
+  type Committed,
+  type Conflict,
+  conflict,
+  create,
+  makeLink,
+  type NewContent,
+  replace,
+  setFileMode,
+  stageFile,
+} from '../disk/replace.ts';
 import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { ABSENT } from '../model/delta.ts';
 import { type State, sameContent, sameState } from '../model/entry.ts';
@@ -188,7 +196,7 @@ async function takeAway(
     }
     case 'file': {
       const expected = expectedOf(before, { was, mode });
-      const removed = await remove(world.disk, located.place, { ...expected, ...(ours && { ours }) });
+      const removed = await remove(world.disk, located.place, { ...expected, ours });
       return removed.ok ? { ...APPLIED, displaced: displacedOf(removed.displaced, before) } : removed;
     }
     default:
@@ -299,15 +307,14 @@ async function replaceFile(
   delta: Replacing,
 ): Promise<AppliedDelta | Conflict> {
   if (!exists) return conflict('missing');
-  const { before, after, was, ours } = delta;
+  const { before, after, ours } = delta;
   const content =
     contentAtHand(world, delta, after.fingerprint) ?? (await keptContent(world, after.fingerprint));
   const written = await replace(diskFor(world, delta), place, {
     ...content,
     expected: expectedOf(before, delta),
     ...newMode(delta),
-    ...(was && { looked: true }),
-    ...(ours && { ours }),
+    ours,
   });
   if (!written.ok) return written;
   return { ...APPLIED, committed: written, displaced: displacedOf(written.displaced, before) };

@@ -1,8 +1,6 @@
-import { clearTemps } from '../disk/clear-temps.ts';
 import { BATCH_FILES, batchContext, changeFailed } from '../disk/context.ts';
-import type { Committed } from '../disk/publication.ts';
-import { putBackFile } from '../disk/put-back.ts';
-import type { Conflict } from '../disk/replace.ts';
+import { clearTemps } from '../disk/names.ts';
+import { type Committed, type Conflict, putBackFile } from '../disk/replace.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import { addEffects, inverse } from '../model/delta.ts';
 import type { Effect } from '../model/entry.ts';

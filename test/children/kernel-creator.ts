@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';
-import { create } from '../../src/disk/create.ts';
+import { create } from '../../src/disk/replace.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 
 interface Settings {

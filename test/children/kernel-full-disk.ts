@@ -12,10 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';
-import { create } from '../../src/disk/create.ts';
 import { fingerprintOf } from '../../src/disk/read.ts';
 import { remove } from '../../src/disk/remove.ts';
-import { replace } from '../../src/disk/replace.ts';
+import { create, replace } from '../../src/disk/replace.ts';
 import { Fault } from '../../src/model/fault.ts';
 import type { Place } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';

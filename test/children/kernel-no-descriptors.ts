@@ -4,7 +4,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';
-import { retain } from '../../src/disk/publication.ts';
+import { retain } from '../../src/disk/shelf.ts';
 import { errnoOf } from '../../src/model/fault.ts';
 
 const { root, home } = JSON.parse(process.argv[2] ?? '') as { readonly root: string; readonly home: string };

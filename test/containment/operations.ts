@@ -14,14 +14,13 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DiskContext } from '../../src/disk/context.ts';
-import { create, makeLink } from '../../src/disk/create.ts';
 import { makeOneFolder, removeFolder } from '../../src/disk/folders.ts';
 import { inspect, listNames } from '../../src/disk/list.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
 import { fingerprintOf, openRegular, readSnapshot } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
-import { replace } from '../../src/disk/replace.ts';
+import { create, makeLink, replace } from '../../src/disk/replace.ts';
 import type { Located, Workspace } from '../../src/workspace/workspace.ts';
 
 export interface Victim {

@@ -1,9 +1,8 @@
 import type { DiskContext } from '../../src/disk/context.ts';
-import { create } from '../../src/disk/create.ts';
 import { move } from '../../src/disk/move.ts';
 import { fingerprintOf } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
-import { replace } from '../../src/disk/replace.ts';
+import { create, replace } from '../../src/disk/replace.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
 /** The tree from which every change below starts. */

@@ -1,11 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import { create } from '../../src/disk/create.ts';
 import { makeOneFolder } from '../../src/disk/folders.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
 import { readSnapshot } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
-import { replace } from '../../src/disk/replace.ts';
+import { create, replace } from '../../src/disk/replace.ts';
 import { unlessMissing } from '../../src/model/fault.ts';
 import { isWithin } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';

@@ -1,5 +1,5 @@
-import { clearTemps } from '../../src/disk/clear-temps.ts';
 import type { DiskContext } from '../../src/disk/context.ts';
+import { clearTemps } from '../../src/disk/names.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
 /**

@@ -12,14 +12,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { DiskContext } from '../../src/disk/context.ts';
-import { create } from '../../src/disk/create.ts';
 import { makeOneFolder, removeFolder } from '../../src/disk/folders.ts';
 import { listNames } from '../../src/disk/list.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
 import { fingerprintOf, readSnapshot } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
-import { replace } from '../../src/disk/replace.ts';
+import { create, replace } from '../../src/disk/replace.ts';
 import { at, type Place } from '../../src/model/path.ts';
 import type { Action } from '../../src/model/verdict.ts';
 import type { Located, Workspace } from '../../src/workspace/workspace.ts';

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeTree, scratch, treeOf } from '../../test/support/tree.ts';
-import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
+import { linkIfFree, moveFolderIfFree, moveIfFree } from './names.ts';
 
 describe('moveIfFree', () => {
   it.each<[string, string, string]>([

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
 import { strongestGuarantee } from '../workspace/pinned.ts';
-import { create } from './create.ts';
 import { fingerprintOf, stampOf } from './read.ts';
+import { create } from './replace.ts';
 
 describe('create', () => {
   it.each<[string, string]>([

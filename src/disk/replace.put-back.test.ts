@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { bench, holding, put } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import type { DiskContext } from './context.ts';
-import { putBackFile, returnRetained } from './put-back.ts';
 import { remove } from './remove.ts';
+import { putBackFile, returnRetained } from './replace.ts';
 
 describe.each([
   ['the same file system', undefined],

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
-import { settledBytes } from './settled-bytes.ts';
+import { settledBytes } from './replace.ts';
 
 function opened(content: string): { readonly file: string; readonly fd: number } {
   const file = join(scratch().root, 'a.txt');

@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bench, holding } from '../../test/support/disk.ts';
-import { create } from './create.ts';
 import { FileSystemClock } from './file-system.ts';
-import { replace } from './replace.ts';
+import { create, replace } from './replace.ts';
 
 const LARGE = 'x'.repeat(1 << 20);
 

@@ -5,7 +5,7 @@ import { type Bench, bench } from '../../test/support/disk.ts';
 import { recoverAll } from '../../test/support/recovery.ts';
 import { makeTree, treeOf } from '../../test/support/tree.ts';
 import type { DiskContext } from './context.ts';
-import { tempName } from './temp-names.ts';
+import { tempName } from './names.ts';
 
 const DEAD: DiskContext['change'] = 'dead';
 

@@ -18,7 +18,7 @@ import { startChild } from '../../test/support/child.ts';
 import { bench } from '../../test/support/disk.ts';
 import { HAS_MEMORY, IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { HeldFiles } from './held-files.ts';
-import { retain, retainBytes } from './publication.ts';
+import { retain, retainBytes } from './shelf.ts';
 
 /**
  * The path of the second copy of a replaced file. `retain` made the first copy at the path `kept`,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
 import { treeOf } from '../../test/support/tree.ts';
-import { makeLink } from './create.ts';
+import { makeLink } from './replace.ts';
 
 describe('makeLink', () => {
   it.each(['f', 'nowhere', '../outside/f', '/etc'])(

@@ -17,6 +17,8 @@ const NEWLINE = Buffer.from('\n');
  * side can read the first ones while the rest is made.
  */
 const MAX_TOGETHER = 8;
+/** Lines that leave together are copied into one buffer up to this size. */
+const MAX_COPIED_BYTES = 1 << 16;
 
 interface StreamSink extends LineSink {
   /** Called once when the stream has ended or failed. */
@@ -66,8 +68,9 @@ export class LineReader {
  */
 export class LineWriter {
   readonly #stream: Writable;
-  /** The number of lines that leave together at the end of this turn of the event loop. */
-  #together = 0;
+  /** The lines of this turn of the event loop, each followed by a newline. */
+  #lines: Buffer[] = [];
+  #bytes = 0;
   #onDrain: (() => void)[] = [];
 
   constructor(stream: Writable) {
@@ -79,32 +82,29 @@ export class LineWriter {
 
   /** True if the reader does not keep up: producers should wait for `whenDrained`. */
   get full(): boolean {
-    return this.#stream.writableNeedDrain;
+    return this.#stream.writableNeedDrain || this.#bytes >= this.#stream.writableHighWaterMark;
   }
 
-  /** The number of bytes that were written to the stream and have not left it yet. */
+  /** The number of bytes that were written and have not left the stream yet. */
   get waitingBytes(): number {
-    return this.#stream.writableLength;
+    return this.#stream.writableLength + this.#bytes;
   }
 
   write(line: Buffer): void {
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
-    if (this.#together === 0) {
-      this.#stream.cork();
-      process.nextTick(() => this.#send());
-    }
-    this.#stream.write(line);
-    this.#stream.write(NEWLINE);
-    this.#together += 1;
-    if (this.#together === MAX_TOGETHER) this.#send();
+    if (this.#lines.length === 0) process.nextTick(() => this.#send());
+    this.#bytes += line.length + 1;
+    if (this.#lines.push(line, NEWLINE) === MAX_TOGETHER * 2) this.#send();
   }
 
   whenDrained(then: () => void): void {
+    this.#send();
     if (this.full && !this.#stream.destroyed) this.#onDrain.push(then);
     else then();
   }
 
   end(): void {
+    this.#send();
     if (!this.#stream.destroyed) this.#stream.end();
   }
 
@@ -119,8 +119,19 @@ export class LineWriter {
   }
 
   #send(): void {
-    if (this.#together > 0) this.#stream.uncork();
-    this.#together = 0;
+    const lines = this.#lines;
+    if (lines.length === 0) return;
+    const bytes = this.#bytes;
+    this.#lines = [];
+    this.#bytes = 0;
+    if (this.#stream.destroyed || this.#stream.writableEnded) return;
+    // To copy a few short lines costs less than to pass each to the stream.
+    if (bytes <= MAX_COPIED_BYTES) this.#stream.write(Buffer.concat(lines, bytes));
+    else {
+      this.#stream.cork();
+      for (const part of lines) this.#stream.write(part);
+      this.#stream.uncork();
+    }
   }
 
   #drained(): void {

@@ -86,9 +86,14 @@ export async function unlessStoreFails<T, U>(work: () => Promise<T>, otherwise: 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
-    throw error;
+    mustBeOfStore(error);
+    return otherwise();
   }
+}
+
+/** Throws the error again, unless it says that the store failed. */
+export function mustBeOfStore(error: unknown): undefined {
+  if (!(error instanceof Fault && error.code === 'STORE_FAILED')) throw error;
 }
 
 /** The remedy if the state folder cannot be written. */

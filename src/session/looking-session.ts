@@ -71,12 +71,20 @@ export class LookingSession extends SessionLife {
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.called(options, (names, _world, times) => {
+    return this.called(options, (names, { policy: { maxAnswerBytes } }, times) => {
       const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
       const { signal, onProgress } = options;
-      const meant = names.real(path);
-      return this.#read({ path: meant, options, watching: { signal, onProgress, times }, from: 'disk' });
+      const watching = { signal, onProgress, times };
+      const pageEnds = this.#pageEnds;
+      return this.#read({
+        path: names.real(path),
+        options,
+        watching,
+        from: 'disk',
+        pageEnds,
+        maxAnswerBytes,
+      });
     });
   }
 
@@ -103,22 +111,23 @@ export class LookingSession extends SessionLife {
     watching: ReadControls,
   ): Promise<Outcome<ReadResult>> {
     const names = this.#names({});
-    const meant = names.real(path);
-    const { maxAnswerBytes } = options;
-    const read = this.#read({ path: meant, options, watching, from: 'memory', maxAnswerBytes });
+    const { maxAnswerBytes: most } = this.host.world.policy;
+    const maxAnswerBytes = Math.min(options.maxAnswerBytes ?? most, most);
+    const pageEnds = this.#pageEnds;
+    const request = {
+      path: names.real(path),
+      options,
+      watching,
+      from: 'memory',
+      pageEnds,
+      maxAnswerBytes,
+    } as const;
+    const read = this.#read(request);
     return names === AS_GIVEN ? read : read.then((outcome) => withShownPaths(outcome, names));
   }
 
-  async #read({
-    maxAnswerBytes: room = Number.POSITIVE_INFINITY,
-    ...request
-  }: Omit<ReadRequest, 'pageEnds' | 'maxAnswerBytes'> & {
-    readonly maxAnswerBytes?: number | undefined;
-  }): Promise<Outcome<ReadResult>> {
-    const world = this.world();
-    const maxAnswerBytes = Math.min(room, world.policy.maxAnswerBytes);
-    const pageEnds = this.#pageEnds;
-    const outcome = await readFile(world, this.knowledge, { ...request, pageEnds, maxAnswerBytes });
+  async #read(request: ReadRequest): Promise<Outcome<ReadResult>> {
+    const outcome = await readFile(this.world(), this.knowledge, request);
     if (!outcome.ok) return this.noted(outcome);
     if (request.options.credit !== false) this.gate.refusals.reset(request.path);
     return outcome;

@@ -11,28 +11,33 @@ import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
 import { linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
-import { unlessStoreFails } from '../model/fault.ts';
+import { mustBeOfStore } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import { isOutputPath } from '../model/path.ts';
-import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, shownAs, showsAll } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countLines } from '../text/lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { absenceOf, type Found, type Located } from '../workspace/workspace.ts';
-import { type FileText, fileText, fittingLines, pageOf, readOutput, visibleText } from './file-text.ts';
+import { absenceOf, type Found } from '../workspace/workspace.ts';
 import { readHuge } from './read-huge.ts';
 import {
+  type FileText,
+  fileText,
+  fittingLines,
   notAFile,
   type OpenRead,
+  type PageText,
+  pageOf,
   type ReadRequest,
   rangeOf,
+  readOutput,
   type Shown,
   tooLarge,
   unreadableRefusal,
+  visibleText,
 } from './reading.ts';
 
 /** Media files up to this size are returned; larger ones are only described. */
@@ -44,27 +49,37 @@ export async function readFile(
   knowledge: Knowledge,
   request: ReadRequest,
 ): Promise<Outcome<ReadResult>> {
-  if (isOutputPath(request.path)) return readOutput(world, knowledge.session, request);
-  const read = async (located: Located): Promise<Outcome<ReadResult>> => {
-    const { path } = request;
+  const { path } = request;
+  if (isOutputPath(path)) return readOutput(world, knowledge.session, request);
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  try {
     if (!located.exists)
       return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path', ...absenceOf(located) });
     const refusal = whyUnread(world, located, request);
     if (refusal !== undefined) return refused(refusal);
     const { key } = located.place.path;
-    // A read destroys nothing, so it succeeds without the store.
-    const earlier = await unlessStoreFails(
-      () => knowledge.recall(key),
-      () => undefined,
-    );
-    const reading: OpenRead = { ...request, world, knowledge, located, earlier };
+    const seen = seenNow(knowledge, key);
+    const earlier = seen === 'later' ? await knowledge.recall(key).catch(mustBeOfStore) : seen;
+    const reading: OpenRead = { request, world, knowledge, located, earlier };
     const shown =
       located.stats.size > LIMITS.hugeBytes
         ? await readHuge(reading)
         : showWhole(reading, snapshotNow(reading) ?? (await readSnapshot(located.place, limitsOf(reading))));
-    return 'code' in shown ? refused(shown) : recorded(reading, shown);
-  };
-  return world.workspace.at({ path: request.path, action: 'read' }, read, (denied) => denied);
+    return 'code' in shown ? refused(shown) : await recorded(reading, shown);
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** What the session knows of a file, or `later`. A read destroys nothing, so it succeeds without the store. */
+function seenNow(knowledge: Knowledge, key: string): Sighting | 'later' | undefined {
+  try {
+    return knowledge.recallNow(key);
+  } catch (error) {
+    return mustBeOfStore(error);
+  }
 }
 
 /** The reason why a file is not opened, for example because it is a folder; undefined for a readable file. */
@@ -80,50 +95,53 @@ function whyUnread(world: World, located: Found, { path, options }: ReadRequest)
 }
 
 /** The file's bytes; undefined if reading them needs time. */
-function snapshotNow({ world, located, earlier, from }: OpenRead): Snapshot | undefined {
-  const remembered = from === 'memory' ? rememberedSnapshot(world, located, trusted(earlier)) : undefined;
-  return remembered ?? readNow(located.place, limitsOf({ world, located, earlier }));
+function snapshotNow(reading: OpenRead): Snapshot | undefined {
+  const { world, located, earlier, request } = reading;
+  const isMemory = request.from === 'memory';
+  const remembered = isMemory ? rememberedSnapshot(world, located, trusted(earlier)) : undefined;
+  return remembered ?? readNow(located.place, limitsOf(reading));
 }
 
-function limitsOf({ world, located, earlier }: Pick<OpenRead, 'world' | 'located' | 'earlier'>): ReadLimits {
+function limitsOf({ world, located, earlier }: OpenRead): ReadLimits {
   return { clock: world.disk.clock, seen: located.stats, known: trusted(earlier) };
 }
 
 /** Shows a file that is not huge. */
 function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | Refusal {
-  const { world, path } = reading;
-  if ('problem' in snapshot) return unreadableRefusal(path, snapshot);
+  const { world, request } = reading;
+  if ('problem' in snapshot) return unreadableRefusal(request.path, snapshot);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
-  const media = sniffMedia(snapshot.bytes, path);
+  const media = sniffMedia(snapshot.bytes, request.path);
   const file = media === undefined ? fileText(snapshot.bytes) : undefined;
   return file === undefined ? describe(reading, snapshot, media) : showLines(reading, snapshot, file);
 }
 
 function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown | Refusal {
-  const { earlier, world, options } = reading;
+  const { earlier, world, request } = reading;
   const { fingerprint } = snapshot;
   const isSame = earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, fingerprint);
   const totalLines = (isSame ? earlier.totalLines : undefined) ?? countLines(file.body);
-  const asked = rangeOf(reading, totalLines);
+  const asked = rangeOf(request, totalLines);
   if ('code' in asked) return asked;
+  const isRaw = request.options.raw === true;
   const path = reading.located.place.path.relative;
   const wasMasked = isSame && earlier.flags.redacted;
   const { text, masked } = visibleText(world, file, { path, fingerprint, wasMasked });
-  const range = options.raw === true ? asked : fittingLines(text.body, asked, reading.maxAnswerBytes);
+  const range = isRaw ? asked : fittingLines(text.body, asked, request.maxAnswerBytes);
   const isWhole = range.from === 1 && range.to === totalLines;
-  const page = pageOf(text, isWhole ? 'all' : range, options.raw === true ? 'raw' : 'shown');
-  const { encoding } = text;
+  const page = pageOf(text, isWhole ? 'all' : range, isRaw ? 'raw' : 'shown');
   const [from, to] = totalLines === 0 ? [0, 0] : [range.from, range.to];
   const clamped = page.clamped.length > 0;
   const redacted = masked.some((lines) => lines.from <= range.to && range.from <= lines.to);
-  const sighting = {
-    coverage: isWhole ? WHOLE : linesCoverage([range], totalLines),
-    totalLines,
-    flags: clamped || redacted ? { ...NO_FLAGS, clamped, redacted } : NO_FLAGS,
-  };
+  const sizeBytes = fingerprint.size;
   return {
-    result: { ...page, from, to, totalLines, sizeBytes: fingerprint.size, encoding },
-    sighting: sightingOf(reading, snapshot, sighting),
+    page,
+    facts: { from, to, totalLines, sizeBytes, encoding: text.encoding },
+    sighting: sightingOf(reading, snapshot, {
+      coverage: isWhole ? WHOLE : linesCoverage([range], totalLines),
+      totalLines,
+      flags: clamped || redacted ? { ...NO_FLAGS, clamped, redacted } : NO_FLAGS,
+    }),
   };
 }
 
@@ -132,23 +150,20 @@ function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefin
   const { bytes, fingerprint } = snapshot;
   const mimeType = media ?? 'application/octet-stream';
   const isShown = media !== undefined && bytes.byteLength <= MAX_MEDIA_BYTES;
-  const raw = reading.options.raw === true;
+  const isRaw = reading.request.options.raw === true;
   const show = maskFor(reading.world, reading.located.place.path.relative);
+  const totalLines = undefined;
   return {
-    result: {
-      text: () => (raw ? show(bytes.toString('utf8')) : ''),
-      from: 0,
-      to: 0,
-      totalLines: undefined,
-      sizeBytes: fingerprint.size,
-      encoding: 'binary',
+    page: {
+      text: () => (isRaw ? show(bytes.toString('utf8')) : ''),
+      bytes: isRaw ? bytes : undefined,
       clamped: [],
-      ...(raw ? { bytes } : {}),
       media: { mimeType, ...(isShown ? { base64: bytes.toString('base64') } : {}) },
     },
+    facts: { from: 0, to: 0, totalLines, sizeBytes: fingerprint.size, encoding: 'binary' },
     sighting: sightingOf(reading, snapshot, {
       coverage: WHOLE,
-      totalLines: undefined,
+      totalLines,
       flags: { ...NO_FLAGS, notText: true },
     }),
   };
@@ -157,50 +172,51 @@ function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefin
 function sightingOf(
   { world, located }: OpenRead,
   { fingerprint, stamp, racy }: Snapshot,
-  shown: Pick<Sighting, 'coverage' | 'totalLines' | 'flags'>,
+  { coverage, totalLines, flags }: Pick<Sighting, 'coverage' | 'totalLines' | 'flags'>,
 ): Sighting {
-  return {
-    key: located.place.path.key,
-    fingerprint,
-    stamp,
-    racy,
-    ...shown,
-    how: 'read',
-    atMs: world.now(),
-  };
+  const { key } = located.place.path;
+  const atMs = world.now();
+  return { key, fingerprint, stamp, racy, coverage, totalLines, flags, how: 'read', atMs };
 }
 
 /** Records what was shown, and completes the result. */
 async function recorded(reading: OpenRead, shown: Shown): Promise<Outcome<ReadResult>> {
-  const { world, knowledge, earlier, watching, options, located } = reading;
-  const unseen = { ...shown.sighting, coverage: NOTHING };
+  const { world, knowledge, earlier, request, located } = reading;
+  const { watching, options } = request;
   // With `credit: false`, the text is shown to a program, not to the model, so nothing counts as seen.
-  if (options.credit === false) return resultOf(reading, shown, unseen);
-  return unlessStoreFails(
-    async () => {
-      const call = knowledge.during(watching.times);
-      const known = await call.note(shown.sighting, earlier, entryOf(reading, shown));
-      const result = resultOf(reading, shown, known);
-      const claims = world.claims.untold(knowledge, located.place.path);
-      return claims.length === 0 ? result : withClaims(reading, claims, { shown, result });
-    },
+  if (options.credit === false) return resultOf(reading, shown, UNSEEN);
+  try {
+    const call = knowledge.during(watching.times);
+    const known = await call.note(shown.sighting, earlier, entryOf(reading, shown));
+    const result = resultOf(reading, shown, known);
+    const claims = world.claims.untold(knowledge, located.place.path);
+    return claims.length === 0 ? result : await withClaims(reading, claims, { shown, result });
+  } catch (error) {
     // Without the store, the file does not count as seen, and the result says so.
-    () => Object.assign(resultOf(reading, shown, unseen), { notices: [{ kind: 'not-noted' as const }] }),
-  );
+    mustBeOfStore(error);
+    return Object.assign(resultOf(reading, shown, UNSEEN), { notices: [{ kind: 'not-noted' as const }] });
+  }
 }
+
+/** What the session has seen of the file after a read that counts for nothing. */
+const UNSEEN: Pick<Sighting, 'coverage' | 'fingerprint' | 'flags'> = {
+  coverage: NOTHING,
+  fingerprint: undefined,
+  flags: NO_FLAGS,
+};
 
 /**
  * Completes the result of a read: adds whether the session has now seen the whole file and, if so,
  * the file's revision.
  */
 function resultOf(
-  { path, world, from: source }: OpenRead,
-  { result }: Shown,
-  { coverage, fingerprint, flags }: Sighting,
+  { request, world }: OpenRead,
+  shown: Shown,
+  { coverage, fingerprint, flags }: typeof UNSEEN,
 ): { ok: true } & ReadResult {
   const complete = coverage.kind === 'whole' && fingerprint !== undefined && showsAll(flags);
-  const answer = new ToolRead(path, result, complete ? world.revisionOf(fingerprint) : undefined);
-  return source === 'memory' ? answer : { ...answer, text: answer.text };
+  const answer = new ToolRead(request.path, shown, complete ? world.revisionOf(fingerprint) : undefined);
+  return request.from === 'memory' ? answer : { ...answer, text: answer.text };
 }
 
 /** A read for a tool. Its text is decoded only if it is asked for, because a server sends bytes. */
@@ -218,28 +234,26 @@ class ToolRead implements ReadResult {
   declare readonly bytes?: Uint8Array;
   declare readonly media?: NonNullable<ReadResult['media']>;
   declare readonly revision?: string;
-  readonly #decode: () => string;
-  #text: string | undefined;
+  readonly #page: PageText;
 
   /** `revision`: undefined unless the session has now seen the whole file. */
-  constructor(path: string, result: Shown['result'], revision: string | undefined) {
+  constructor(path: string, { page, facts }: Shown, revision: string | undefined) {
     this.path = path;
-    this.from = result.from;
-    this.to = result.to;
-    this.totalLines = result.totalLines;
-    this.sizeBytes = result.sizeBytes;
-    this.encoding = result.encoding;
-    this.clamped = result.clamped;
+    this.from = facts.from;
+    this.to = facts.to;
+    this.totalLines = facts.totalLines;
+    this.sizeBytes = facts.sizeBytes;
+    this.encoding = facts.encoding;
+    this.clamped = page.clamped;
     this.complete = revision !== undefined;
-    if (result.bytes !== undefined) this.bytes = result.bytes;
-    if (result.media !== undefined) this.media = result.media;
+    if (page.bytes !== undefined) this.bytes = page.bytes;
+    if (page.media !== undefined) this.media = page.media;
     if (revision !== undefined) this.revision = revision;
-    this.#decode = result.text;
+    this.#page = page;
   }
 
   get text(): string {
-    this.#text ??= this.#decode();
-    return this.#text;
+    return this.#page.text();
   }
 }
 
@@ -258,17 +272,19 @@ async function withClaims(
 }
 
 /** The journal entry of a read. */
-function entryOf({ knowledge, located }: OpenRead, { sighting, result }: Shown): NewEntry {
+function entryOf({ knowledge, located }: OpenRead, { sighting, facts }: Shown): NewEntry {
   const { coverage, flags, totalLines, fingerprint, atMs } = sighting;
   const { root, relative: path } = located.place.path;
-  return {
-    action: 'read',
-    atMs,
-    kind: 'read',
-    lines: coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
-    path,
-    root,
-    ...knowledge.author,
-    ...defined({ sha256: fingerprint?.sha256, shown: shownAs(flags), totalLines }),
-  };
+  const lines = coverage.kind === 'whole' ? 'whole' : `${facts.from}-${facts.to}`;
+  const { session, turn } = knowledge;
+  const entry: Writable<NewEntry> = { action: 'read', atMs, kind: 'read', lines, path, root, session };
+  // Assigned step by step, because spreading objects takes longer than the rest of this function.
+  if (turn !== undefined) entry.turn = turn;
+  if (fingerprint !== undefined) entry.sha256 = fingerprint.sha256;
+  const shown = shownAs(flags);
+  if (shown !== undefined) entry.shown = shown;
+  if (totalLines !== undefined) entry.totalLines = totalLines;
+  return entry;
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };

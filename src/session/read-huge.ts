@@ -38,17 +38,18 @@ const MAX = Number.MAX_SAFE_INTEGER;
  * is hashed only once all its pages were shown.
  */
 export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
-  const total = reading.options.last === undefined ? undefined : await lineTotal(reading);
+  const total = reading.request.options.last === undefined ? undefined : await lineTotal(reading);
   if (typeof total === 'object') return total;
-  const range = rangeOf(reading, total);
+  const range = rangeOf(reading.request, total);
   if ('code' in range) return range;
   const page = await pageFrom(reading, range);
-  if ('problem' in page) return unreadableRefusal(reading.path, page);
+  if ('problem' in page) return unreadableRefusal(reading.request.path, page);
   // If the time ran out, refuse a raw read even if lines were found: a raw answer has no line
   // numbers, so it would not show that lines are missing.
-  if (page.gaveUp && (page.lines.length === 0 || reading.options.raw === true)) return outOfTime(reading);
+  if (page.gaveUp && (page.lines.length === 0 || reading.request.options.raw === true))
+    return outOfTime(reading);
   if (page.lines.length === 0)
-    return invalidArgument('read', reading.path, pastTheEnd(range.from, page.totalLines ?? 0));
+    return invalidArgument('read', reading.request.path, pastTheEnd(range.from, page.totalLines ?? 0));
   rememberEnd(reading, page);
   return shownPage(reading, page);
 }
@@ -58,20 +59,21 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
  * have changed since then, reads again from the top.
  */
 async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Page | Unreadable> {
-  const { world, options, located } = reading;
-  const request = {
+  const { world, located } = reading;
+  const { options, maxAnswerBytes } = reading.request;
+  const wanted = {
     clock: world.disk.clock,
     from,
     limit: to - from + 1,
     maxLineBytes: options.raw === true ? MAX : LIMITS.maxLineChars * 4 + MARGIN_BYTES,
-    ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
+    ...(options.raw === true ? {} : { maxBytes: maxAnswerBytes }),
     deadline: newDeadline(),
     ...watched(reading),
   };
   const end = lastEnd(reading, from);
-  if (end === undefined) return readPage(located.place, request);
-  const page = await readPage(located.place, { ...request, start: end.next });
-  return 'problem' in page || sameStamp(page.stamp, end.stamp) ? page : readPage(located.place, request);
+  if (end === undefined) return readPage(located.place, wanted);
+  const page = await readPage(located.place, { ...wanted, start: end.next });
+  return 'problem' in page || sameStamp(page.stamp, end.stamp) ? page : readPage(located.place, wanted);
 }
 
 /** Counts the lines of a huge file by reading all of it. */
@@ -84,7 +86,7 @@ async function lineTotal(reading: OpenRead): Promise<number | Refusal> {
     deadline: newDeadline(),
     ...watched(reading),
   });
-  if ('problem' in page) return unreadableRefusal(reading.path, page);
+  if ('problem' in page) return unreadableRefusal(reading.request.path, page);
   return page.totalLines ?? outOfTime(reading);
 }
 
@@ -92,24 +94,24 @@ function newDeadline(): number {
   return performance.now() + LIMITS.maxReadMs;
 }
 
-function outOfTime({ path }: OpenRead): Refusal {
+function outOfTime({ request: { path } }: OpenRead): Refusal {
   const reason = `the requested lines could not be read within ${LIMITS.maxReadMs} ms`;
   return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail: { reason } };
 }
 
-function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
+function watched({ request: { watching } }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
   const { signal, onProgress } = watching;
   return defined({ signal, onProgress });
 }
 
 /** The end of the page shown last, if it lies before line `from` and the file is unchanged since. */
-function lastEnd({ pageEnds, located }: OpenRead, from: number): PageEnd | undefined {
+function lastEnd({ request: { pageEnds }, located }: OpenRead, from: number): PageEnd | undefined {
   const end = pageEnds.get(located.place.path.key);
   if (end === undefined || end.next.line > from) return undefined;
   return sameStamp(end.stamp, located.stats) ? end : undefined;
 }
 
-function rememberEnd({ pageEnds, located }: OpenRead, page: Page): void {
+function rememberEnd({ request: { pageEnds }, located }: OpenRead, page: Page): void {
   const { key } = located.place.path;
   pageEnds.delete(key);
   // A racy stamp may stay equal when the file changes, so an equal stamp would prove nothing.
@@ -122,10 +124,11 @@ function rememberEnd({ pageEnds, located }: OpenRead, page: Page): void {
 }
 
 async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
-  const { world, located, earlier, options } = reading;
+  const { world, located, earlier, request } = reading;
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
-  const lines = options.raw === true ? rawLines(reading, page, bytes) : clampedLines(reading, page, bytes);
+  const lines =
+    request.options.raw === true ? rawLines(reading, page, bytes) : clampedLines(reading, page, bytes);
   const known = await confirmed(reading, page);
   const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
   const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
@@ -135,9 +138,12 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const isWhole = together.kind === 'whole';
   const fingerprint =
     known ??
-    (isWhole ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal) : undefined);
+    (isWhole
+      ? await fingerprintIfStill(located.place, page.stamp, reading.request.watching.signal)
+      : undefined);
   return {
-    result: { ...lines.result, from: page.from, to, totalLines, sizeBytes: page.sizeBytes },
+    page: lines.page,
+    facts: { from: page.from, to, totalLines, sizeBytes: page.sizeBytes, encoding: lines.encoding },
     sighting: {
       key: located.place.path.key,
       fingerprint,
@@ -147,7 +153,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
       totalLines,
       flags: {
         ...NO_FLAGS,
-        clamped: lines.result.clamped.length > 0,
+        clamped: lines.page.clamped.length > 0,
         redacted: lines.redacted,
         // Pages are compared with the file by lines of bytes, which UTF-16 text does not have. So
         // they do not count as seen.
@@ -162,7 +168,8 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
 
 /** The text of a page, and whether something in it is masked. */
 interface PageLines {
-  readonly result: PageText & Pick<ReadResult, 'encoding'>;
+  readonly page: PageText;
+  readonly encoding: string;
   readonly redacted: boolean;
 }
 
@@ -193,7 +200,8 @@ function clampedLines(reading: OpenRead, page: Page, bytes: Buffer): PageLines {
     if (bounded.clamped) clamped.push(number);
     return bounded.text;
   });
-  return { result: { text: () => lines.join('\n'), clamped, encoding }, redacted: shown !== whole };
+  const text = (): string => lines.join('\n');
+  return { page: { text, bytes: undefined, clamped }, encoding, redacted: shown !== whole };
 }
 
 /** The lines of a page without their endings. Bytes that are not text become replacement characters. */
@@ -229,14 +237,14 @@ function withoutMark(text: string): string {
  * Files too large to be edited are not checked.
  */
 async function confirmed(
-  { earlier, located, watching }: OpenRead,
+  { earlier, located, request }: OpenRead,
   page: Page,
 ): Promise<Fingerprint | undefined> {
   const { fingerprint, stamp, racy } = earlier ?? {};
   if (fingerprint === undefined || fingerprint.size !== page.sizeBytes) return undefined;
   if (racy === false && stamp !== undefined && sameStamp(stamp, page.stamp)) return undefined;
   if (page.sizeBytes > LIMITS.maxEditBytes) return undefined;
-  const now = await fingerprintIfStill(located.place, page.stamp, watching.signal);
+  const now = await fingerprintIfStill(located.place, page.stamp, request.watching.signal);
   return now !== undefined && sameFingerprint(now, fingerprint) ? now : undefined;
 }
 
@@ -249,7 +257,8 @@ function rawLines(reading: OpenRead, { utf16 }: Page, bytes: Buffer): PageLines 
     ? { bytes, encoding: 'utf-8' }
     : maskedBytes(world, located.place.path.relative, bytes, utf16);
   return {
-    result: { text: () => text, clamped: [], ...sent },
+    page: { text: () => text, bytes: sent.bytes, clamped: [] },
+    encoding: sent.encoding,
     redacted: text !== plain || sent.bytes !== bytes,
   };
 }

@@ -4,7 +4,7 @@ import { LIMITS } from '../model/limits.ts';
 import type { ReadOptions } from '../model/session.ts';
 // Registers the loader of the packages for older encodings.
 import '../disk/read.ts';
-import { fileText, fittingLines, pageOf, readOutput } from './file-text.ts';
+import { fileText, fittingLines, pageOf, readOutput } from './reading.ts';
 
 describe('pageOf', () => {
   it.each<[string, Buffer, [number, number] | 'all', string, Buffer]>([

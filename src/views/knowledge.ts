@@ -3,7 +3,7 @@ import { knownOf, stubOf, tombstoneOf, wholeViewOf } from '../judge/known.ts';
 import { countsAsView } from '../judge/reads.ts';
 import type { ClientCall } from '../model/call.ts';
 import type { NewEntry } from '../model/entry.ts';
-import { Fault, unlessStoreFails } from '../model/fault.ts';
+import { mustBeOfStore, unlessStoreFails } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
@@ -85,6 +85,12 @@ export class Knowledge {
   async recall(key: string): Promise<Sighting | undefined> {
     const seen = this.#held.get(key) ?? this.#store.recall(this.session, key);
     return knownOf(seen ?? (await this.#asked(key)), this.call?.arrivedAt);
+  }
+
+  /** Like `recall`, without waiting. `later`: the store has no answer at hand, so call `recall`. */
+  recallNow(key: string): Sighting | 'later' | undefined {
+    const seen = this.#held.get(key) ?? this.#store.recall(this.session, key);
+    return seen === undefined ? 'later' : knownOf(seen, this.call?.arrivedAt);
   }
 
   /** Queries the store about a file for which it has no answer at hand. */
@@ -520,6 +526,6 @@ class SessionState {
 
 /** Nothing to evict, because the store cannot count. Throws any other error. */
 function noneIfStoreFails(error: unknown): readonly Sighting[] {
-  if (error instanceof Fault && error.code === 'STORE_FAILED') return [];
-  throw error;
+  mustBeOfStore(error);
+  return [];
 }

@@ -4,9 +4,9 @@ import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
 import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { type InputRequired, OpenQuestions, Questions } from './approval.ts';
+import type { ClientRoots } from './client-roots.ts';
 import {
   type Era,
-  formOf,
   type Implementation,
   inputRequiredMessage,
   invalidParams,
@@ -16,9 +16,7 @@ import {
   type Parts,
   type Request,
   type RequestId,
-  type ToolResult,
   toolMessage,
-  toolResult,
 } from './protocol.ts';
 
 /** The client of one call: its protocol (legacy or modern), and its name and version if given. */
@@ -36,6 +34,8 @@ export interface CallsOptions {
   readonly log: (line: string) => void;
   /** The session of the transport, for calls that name none. */
   readonly sessionHint?: string | undefined;
+  /** Receives the client's roots, if the server uses them. */
+  readonly roots?: ClientRoots | undefined;
   /** Resolves when the server has read all input that has already arrived. */
   readonly inputRead?: (() => Promise<void>) | undefined;
 }
@@ -53,6 +53,7 @@ export class Calls {
   readonly #log: (line: string) => void;
   readonly #inputRead: (() => Promise<void>) | undefined;
   readonly #sessionHint: string | undefined;
+  readonly #roots: ClientRoots | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
   /** The arrival time of the message that is being handled, as `performance.now()`. */
   arrivedAt = 0;
@@ -68,13 +69,13 @@ export class Calls {
     this.#log = io.log;
     this.#inputRead = io.inputRead;
     this.#sessionHint = io.sessionHint;
+    this.#roots = io.roots;
     this.#questions = new Questions(io.send);
   }
 
   /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
   async run(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
     const { tool, args } = this.#target(request.params);
-    const { name } = tool;
     const call = new RunningCall(request, caller, {
       tell: (parts) => this.#tell(request.id, parts),
       sessionHint: this.#sessionHint,
@@ -86,25 +87,33 @@ export class Calls {
     else if (caller.canElicit) call.times.approve = (question) => this.#questions.ask(question, call.signal);
     this.#running.set(request.id, call);
     this.#count += 1;
-    let result: ToolResult | InputRequired;
+    let answer: ToolAnswer | InputRequired;
     try {
-      result = toolResult(await this.#host.call(name, args, call), formOf(tool));
+      // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the
+      // new roots.
+      const pending = this.#roots?.pending;
+      if (pending !== undefined) await pending;
+      answer = await this.#host.call(tool.name, args, call);
     } catch (error) {
-      result = round?.question() ?? toolResult(this.#failed(name, call, error), formOf(tool));
+      answer = round?.question() ?? this.#failed(tool.name, call, error);
     }
     // Before answering, read the input that has already arrived. The client sent it before it could
     // see this answer, so its calls must have an arrival time before that of the answer.
-    if (call.times.showsMore === true) await this.#inputRead?.();
-    return this.#answer(call, result);
+    if (call.times.showsMore) await this.#inputRead?.();
+    return this.#answer(call, tool, answer);
   }
 
-  #answer(call: RunningCall, result: ToolResult | InputRequired): CallAnswer | undefined {
+  #answer(
+    call: RunningCall,
+    tool: ToolDefinition,
+    answer: ToolAnswer | InputRequired,
+  ): CallAnswer | undefined {
     const { id } = call.request;
     try {
       if (call.cancelled) return undefined;
       const { info } = this.#host;
-      if ('inputRequests' in result) return { parts: inputRequiredMessage(id, { ...result }, info) };
-      const parts = toolMessage(id, result, { era: call.era, info });
+      if ('inputRequests' in answer) return { parts: inputRequiredMessage(id, { ...answer }, info) };
+      const parts = toolMessage(id, answer, { tool, era: call.era, info });
       const answeredAt = performance.now();
       return { parts, sent: () => call.times.answered(answeredAt) };
     } finally {

@@ -54,7 +54,7 @@ export class ClientRoots {
   }
 
   /** Asks a legacy client for its roots on its first tool call, if it never sent `initialized`. */
-  legacyCall(): void {
+  legacyCall(): undefined {
     if (this.#roots === undefined && this.#requests === 0) this.#ask();
   }
 

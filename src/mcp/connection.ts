@@ -55,11 +55,6 @@ const MODERN_METHODS: ReadonlySet<string> = new Set([
   'subscriptions/listen',
 ]);
 
-interface ClientConnectionOptions extends CallsOptions {
-  /** Receives the client's roots, if the server uses them. */
-  readonly roots?: ClientRoots | undefined;
-}
-
 /**
  * Speaks the protocol with one client. The first request decides the era: a client is modern if the
  * request has the `_meta` fields of revision 2026-07-28. A modern `server/discover` decides
@@ -79,7 +74,7 @@ export class ClientConnection {
   readonly #roots: ClientRoots | undefined;
 
   /** `log` gets internal errors, for the user. */
-  constructor(io: ClientConnectionOptions) {
+  constructor(io: CallsOptions) {
     this.#host = io.host;
     this.#roots = io.roots;
     io.roots?.connect(io.send);
@@ -141,11 +136,18 @@ export class ClientConnection {
    * effect before this first waits, so that the next one in the same input meets that effect.
    */
   async #one(message: Message, answer: (parts: Parts) => boolean): Promise<void> {
-    if (message.kind === 'request') {
-      const given = await this.#answer(message);
-      if (given !== undefined && answer(given.parts)) given.sent?.();
-      return;
+    if (message.kind !== 'request') return this.#unanswered(message, answer);
+    let given: CallAnswer | undefined;
+    try {
+      given = await this.#answer(message);
+    } catch (error) {
+      given = this.#failed(message, error);
     }
+    if (given !== undefined && answer(given.parts)) given.sent?.();
+  }
+
+  /** Handles a message that is no request. */
+  async #unanswered(message: Exclude<Message, Request>, answer: (parts: Parts) => boolean): Promise<void> {
     if (message.kind === 'invalid') {
       // Use the words of the official filesystem server, so that searches written for its log also
       // work here.
@@ -168,17 +170,20 @@ export class ClientConnection {
     } else this.#roots?.notified(method);
   }
 
-  async #answer(request: Request): Promise<CallAnswer | undefined> {
-    try {
-      const caller = this.#caller(request);
-      const meta = metaOf(request.params);
-      // A tool call applies the session events (a compaction, a new turn) in its `_meta` when it runs.
-      if (request.method !== 'tools/call' && (CONTEXT_KEY in meta || TURN_KEY in meta))
-        await this.#host.report?.({ meta, sessionHint: this.#sessionHint });
-      return await (caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller));
-    } catch (error) {
-      return this.#failed(request, error);
-    }
+  #answer(request: Request): Promise<CallAnswer | undefined> | CallAnswer {
+    const caller = this.#caller(request);
+    // A tool call applies the session events (a compaction, a new turn) in its `_meta` when it runs.
+    if (request.method === 'tools/call') return this.#call(request, caller);
+    const meta = metaOf(request.params);
+    const answered = (): CallAnswer =>
+      caller.era === 'modern' ? this.#modern(request) : this.#legacy(request);
+    if (!(CONTEXT_KEY in meta || TURN_KEY in meta) || this.#host.report === undefined) return answered();
+    return this.#host.report({ meta, sessionHint: this.#sessionHint }).then(answered);
+  }
+
+  #call(request: Request, caller: Caller): Promise<CallAnswer | undefined> | CallAnswer {
+    const asking = caller.era === 'modern' ? this.#askingForRoots(request) : this.#roots?.legacyCall();
+    return asking ?? this.#calls.run(request, caller);
   }
 
   #failed({ id, method }: Request, error: unknown): CallAnswer {
@@ -207,11 +212,8 @@ export class ClientConnection {
     return { era: 'legacy', clientInfo: undefined, canElicit: false };
   }
 
-  async #legacy(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
+  #legacy(request: Request): CallAnswer {
     switch (request.method) {
-      case 'tools/call':
-        this.#roots?.legacyCall();
-        return this.#calls.run(request, caller);
       case 'tools/list':
         return { parts: resultMessage(request.id, { tools: this.#host.tools() }) };
       case 'initialize':
@@ -240,11 +242,8 @@ export class ClientConnection {
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
 
-  async #modern(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
-    const { id, method, params } = request;
+  #modern({ id, method, params }: Request): CallAnswer {
     switch (method) {
-      case 'tools/call':
-        return this.#askingForRoots(request) ?? this.#calls.run(request, caller);
       case 'tools/list':
         return { parts: resultMessage(id, this.#modernResult({ tools: this.#host.tools(), ...UNCACHED })) };
       case 'server/discover': {

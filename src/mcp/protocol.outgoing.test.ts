@@ -1,43 +1,55 @@
 import { describe, expect, it } from 'vitest';
 import { written } from '../../test/support/written.ts';
-import { errorMessage, type Parts, RpcError, type TextResult, toolMessage } from './protocol.ts';
+import { OUTCOME_KEY } from '../report/json.ts';
+import type { ToolAnswer } from '../tools/tool-answer.ts';
+import type { JsonText } from '../wire/lines.ts';
+import { errorMessage, type Parts, RpcError, toolMessage } from './protocol.ts';
 
 const info = { name: 'fixture', version: '1' };
 const joined = (parts: Parts) => JSON.parse(written(parts));
 const TEXT = 'a "b"\n\té\u0001';
-const textResult = (more: Partial<TextResult> = {}): TextResult => ({
-  kind: 'text',
-  escaped: { expectedBytes: 0, writeTo: (out) => void out.text(TEXT) },
-  ...more,
+const BYTES = { escaped: { expectedBytes: 0, writeTo: (out: JsonText) => void out.text(TEXT) } };
+const answered = (shown: Extract<ToolAnswer, { ok: true }>['shown']): ToolAnswer => ({
+  ok: true,
+  shown,
+  outcome: { ok: true, path: 'a' },
 });
+const PLAIN = {};
+const STRUCTURED = { outputSchema: {} };
 
 describe('toolMessage', () => {
-  it.each<[string, Partial<TextResult>, object]>([
-    ['text alone', {}, {}],
-    ['an error', { isError: true }, { isError: true }],
-    ['machine data', { meta: { a: 1 } }, { _meta: { a: 1 } }],
-    ['text repeated', { structuredAs: 'content' }, { structuredContent: { content: TEXT } }],
+  it.each<[string, ToolAnswer, object, object]>([
+    ['escaped bytes', answered(BYTES), PLAIN, {}],
+    ['a text', answered(TEXT), PLAIN, {}],
+    ['bytes repeated', answered(BYTES), STRUCTURED, { structuredContent: { content: TEXT } }],
+    ['a text repeated', answered(TEXT), STRUCTURED, { structuredContent: { content: TEXT } }],
     [
-      'everything',
-      { isError: false, meta: { a: 1 }, structuredAs: 'k"' },
-      { isError: false, _meta: { a: 1 }, structuredContent: { 'k"': TEXT } },
+      'a refusal',
+      { ok: false, text: TEXT, outcome: { ok: false, code: 'IO_FAILED', next: 'read_again' } },
+      STRUCTURED,
+      { isError: true },
     ],
-  ])('equals the JSON of the same object: %s', (_what, more, expected) => {
-    const server = { era: 'legacy', info } as const;
+  ])('says the same in both eras: %s', (_what, answer, tool, more) => {
     const content = [{ type: 'text', text: TEXT }];
-    expect(joined(toolMessage('i"d', textResult(more), server))).toEqual({
+    const meta = { [OUTCOME_KEY]: answer.outcome };
+    expect(joined(toolMessage('i"d', answer, { tool, era: 'legacy', info }))).toEqual({
       jsonrpc: '2.0',
       id: 'i"d',
-      result: { content, ...expected },
+      result: { content, ...more, _meta: meta },
     });
-    const modern = joined(toolMessage(7, textResult(more), { era: 'modern', info }));
-    expect(modern).toEqual(
-      joined(toolMessage(7, { kind: 'object', result: { content, ...expected } }, { era: 'modern', info })),
-    );
-    expect(modern.result).toMatchObject({
+    expect(joined(toolMessage(7, answer, { tool, era: 'modern', info })).result).toEqual({
+      content,
+      ...more,
       resultType: 'complete',
-      _meta: { 'io.modelcontextprotocol/serverInfo': info },
+      _meta: { ...meta, 'io.modelcontextprotocol/serverInfo': info },
     });
+  });
+
+  it('shows blocks as they are', () => {
+    const image = { type: 'image', data: 'AA==', mimeType: 'image/png' } as const;
+    const asked = { tool: STRUCTURED, era: 'legacy', info } as const;
+    const { result } = joined(toolMessage(1, answered([image]), asked));
+    expect(result).toMatchObject({ content: [image], structuredContent: { content: [image] } });
   });
 });
 

@@ -190,22 +190,47 @@ export function inputRequiredMessage(id: RequestId, input: JsonRecord, info: Imp
 }
 
 /**
- * The answer to `tools/call`. For a modern client it also says that the result is complete, and
- * names the server.
+ * The answer to `tools/call`. A refusal is a result, never a protocol error, so that the model can
+ * act on it. For a modern client the answer also says that the result is complete, and names the
+ * server.
  */
-export function toolMessage(
-  id: RequestId,
-  result: ToolResult,
-  server: { readonly era: Era; readonly info: Implementation },
-): Parts {
-  if (result.kind === 'object') return resultMessage(id, complete(result.result, server));
-  const members = JSON.stringify(complete(textShell(result), server));
+export function toolMessage(id: RequestId, answer: ToolAnswer, asked: AskedTool): Parts {
+  // Assign the key separately, because a computed name in a literal takes ten times as long on Node
+  // 20.
+  const meta: Record<string, unknown> = {};
+  meta[OUTCOME_KEY] = answer.outcome;
+  if (!answer.ok) {
+    const content = [{ type: 'text', text: answer.text }];
+    return resultMessage(id, complete({ content, isError: true, _meta: meta }, asked));
+  }
+  const { shown } = answer;
+  const isStructured = asked.tool.outputSchema !== undefined;
+  // A structured answer contains the text twice: in `content` and in `structuredContent`. It is
+  // escaped only once.
+  const escaped = isStructured && typeof shown === 'string' ? escapedText(shown) : escapedIn(shown);
+  if (escaped === undefined) {
+    const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
+    const again = isStructured ? { structuredContent: { content: shown } } : {};
+    return resultMessage(id, complete({ content, ...again, _meta: meta }, asked));
+  }
   const opening = `${head(id)}"result":{"content":[{"type":"text","text":"`;
-  const closing = members === '{}' ? '}}' : `,${members.slice(1)}}`;
-  if (result.structuredAs === undefined) return [opening, result.escaped, `"}]${closing}`];
-  const key = JSON.stringify(result.structuredAs);
-  return [opening, twice(result.escaped, `"}],"structuredContent":{${key}:"`), `"}${closing}`];
+  const closing = `,${JSON.stringify(complete({ _meta: meta }, asked)).slice(1)}}`;
+  if (!isStructured) return [opening, escaped, `"}]${closing}`];
+  return [opening, twice(escaped, '"}],"structuredContent":{"content":"'), `"}${closing}`];
 }
+
+/** The called tool, and the client and server of the call. */
+interface AskedTool {
+  readonly tool: { readonly outputSchema?: unknown };
+  readonly era: Era;
+  readonly info: Implementation;
+}
+
+function escapedIn(shown: Shown): Escaped | undefined {
+  return typeof shown !== 'string' && 'escaped' in shown ? shown.escaped : undefined;
+}
+
+type Shown = Extract<ToolAnswer, { ok: true }>['shown'];
 
 /** Writes a text, `between`, and the same text again. */
 function twice(text: Escaped, between: string): Escaped {
@@ -234,70 +259,8 @@ export function complete(
   };
 }
 
-/** All members of a text result except its text. JSON omits those that are undefined. */
-function textShell({ isError, meta }: TextResult): JsonRecord {
-  return { isError, _meta: meta };
-}
-
 function head(id: RequestId | null): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},`;
-}
-
-/** A `tools/call` result: an object in the protocol's form, or one text whose bytes are sent unchanged. */
-export type ToolResult = ObjectResult | TextResult;
-
-interface ObjectResult {
-  readonly kind: 'object';
-  /** The members are `content`, `isError?`, `structuredContent?` and `_meta?`. */
-  readonly result: JsonRecord & { readonly content: readonly JsonRecord[] };
-}
-
-/** A result with exactly one text block. `escaped` writes its text as JSON directly to the output. */
-export interface TextResult {
-  readonly kind: 'text';
-  readonly escaped: Escaped;
-  readonly meta?: JsonRecord;
-  readonly isError?: boolean;
-  /**
-   * The member of `structuredContent` that contains the text a second time. Absent for tools
-   * without an output schema.
-   */
-  readonly structuredAs?: string;
-}
-
-/** `structured`: the tool also returns its content as `structuredContent`. `plain`: it does not. */
-type Form = 'structured' | 'plain';
-
-/** The form of a tool's results. */
-export function formOf(tool: { readonly outputSchema?: unknown }): Form {
-  return tool.outputSchema === undefined ? 'plain' : 'structured';
-}
-
-/**
- * Converts an answer to the protocol's form. A refusal is a result, never a protocol error, so that
- * the model can act on it.
- */
-export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
-  // Assign the key separately, because a computed name in a literal takes ten times as long on Node
-  // 20.
-  const meta: Record<string, unknown> = {};
-  meta[OUTCOME_KEY] = answer.outcome;
-  if (!answer.ok) {
-    const content = [{ type: 'text', text: answer.text }];
-    return { kind: 'object', result: { content, isError: true, _meta: meta } };
-  }
-  const { shown } = answer;
-  if (typeof shown !== 'string' && 'escaped' in shown) return textResult(shown.escaped, meta, form);
-  // A structured answer contains the text twice: in `content` and in `structuredContent`. A text
-  // result escapes it only once.
-  if (typeof shown === 'string' && form === 'structured') return textResult(escapedText(shown), meta, form);
-  const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
-  const again = form === 'structured' ? { structuredContent: { content: shown } } : {};
-  return { kind: 'object', result: { content, ...again, _meta: meta } };
-}
-
-function textResult(escaped: Escaped, meta: JsonRecord, form: Form): TextResult {
-  return { kind: 'text', escaped, meta, ...(form === 'structured' ? { structuredAs: 'content' } : {}) };
 }
 
 function escapedText(text: string): Escaped {

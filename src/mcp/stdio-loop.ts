@@ -49,14 +49,8 @@ const MAX_WAITING_BYTES = 16 << 20;
 export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   const { host, input, log, roots, maxMessageBytes = MAX_MESSAGE_BYTES } = options;
   const output = new LineWriter(options.output);
-  const call: ToolHost['call'] = async (name, args, context) => {
-    // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the new
-    // roots.
-    await roots?.pending;
-    return host.call(name, args, context);
-  };
   const connection = new ClientConnection({
-    host: { ...host, call },
+    host,
     send: (parts) => {
       output.write(messageBytes(parts));
       return true;

@@ -7,7 +7,7 @@ import type { JsonRecord } from '../model/record.ts';
 import { defined } from '../model/record.ts';
 import { Sessions } from '../session/sessions.ts';
 import type { ProxyPlan } from '../tools/proxy-plan.ts';
-import { SessionPool, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
+import { released, SessionPool, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from '../wire/line-streams.ts';
 import { errorLine, INVALID_REQUEST } from '../wire/rpc.ts';
@@ -94,8 +94,8 @@ function sessionChooser(
     const named = select({ meta, sessionHint });
     const choice = (await subAgentChoice(sessions.world.store, named, meta)) ?? named;
     if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
-    const { session, release } = await pool.lease(choice);
-    return session.forHost(() => void release());
+    const lease = pool.lease(choice);
+    return (await lease.session).forHost(() => void released(lease));
   };
 }
 

@@ -9,7 +9,7 @@ import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import type { ReadResult } from '../model/results.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
-import { paced, performCall, searching, showRead } from './perform-call.ts';
+import { callTool, paced, searching, showRead } from './perform-call.ts';
 
 const TEXT = fc.string({
   unit: fc.constantFrom('a', 'é', '😀', '"', '\\', '\t', '\u0001', '\n', '\r\n', '\r'),
@@ -41,10 +41,10 @@ describe('a call that fails', () => {
   };
   const failure = async (kind: string): Promise<unknown> => {
     try {
-      await performCall(
-        { kind, operation: { path: 'a' } } as never,
-        { session: { ...session, policy: { bypass: [] } }, watch: { times: new ClientCall() } } as never,
-      );
+      await callTool({ kind, operation: { path: 'a' } } as never, { terms: {} }, {
+        session: { ...session, policy: { bypass: [] } },
+        watch: { times: new ClientCall() },
+      } as never);
     } catch (error) {
       return error;
     }

@@ -1,13 +1,14 @@
 import { pathToFileURL } from 'node:url';
 import type { Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
-import type { Call } from '../dialect/tool.ts';
+import type { Call, Dialect } from '../dialect/tool.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { byteSize } from '../report/amounts.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
+import { explain } from '../report/explain.ts';
 import {
   applyOutcome,
   refusalOutcome,
@@ -15,10 +16,17 @@ import {
   successOutcome,
   undoOutcome,
 } from '../report/json.ts';
+import { inTermsOf } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { type PathNames, withShownPaths } from '../session/path-names.ts';
 import { viewOf } from '../text/lines.ts';
-import { type EscapedText, type Performed, type ToolContext, withText } from './tool-answer.ts';
+import {
+  type EscapedText,
+  type Performed,
+  type ToolAnswer,
+  type ToolContext,
+  withText,
+} from './tool-answer.ts';
 
 /** The session, tool and output form of a call. */
 export interface PerformOptions {
@@ -64,19 +72,31 @@ const LOOKING: ReadonlySet<Call['kind']> = new Set([
   'roots',
 ]);
 
-/** Performs a call and renders its result with the call's own renderer. */
-export async function performCall(call: Call, performing: PerformOptions): Promise<Performed> {
+/** Performs a translated call and answers in the dialect's wording. */
+export async function callTool(
+  call: Call,
+  dialect: Pick<Dialect, 'terms'>,
+  performing: PerformOptions,
+): Promise<ToolAnswer> {
+  let performed: Performed;
   try {
-    if (call.kind === 'view') return await performCall(await viewed(call, performing), performing);
-    if (call.kind === 'read') return readAnswer(call, performing, await read(call.operation, performing));
-    const { session, watch, tool } = performing;
-    watch.times.tool = tool;
-    return await session.inCall(watch.times, async () =>
-      withLosses(await performLater(call, performing), session),
-    );
+    const plain = call.kind === 'view' ? await viewed(call, performing) : call;
+    performed =
+      plain.kind === 'read'
+        ? readAnswer(plain, performing, await read(plain.operation, performing))
+        : await performLater(plain, performing);
   } catch (error) {
     throw LOOKING.has(call.kind) ? nothingChanged(error) : error;
   }
+  if (performed.ok) return call.note === undefined ? performed : withText(performed, call.note);
+  const refusal = inTermsOf(dialect.terms, performed.refusal);
+  const foreword = call.foreword?.(refusal, performing.context);
+  const text = explain(refusal, performing.context);
+  return {
+    ok: false,
+    text: foreword === undefined ? text : `${foreword}\n${text}`,
+    outcome: refusalOutcome(refusal),
+  };
 }
 
 function readAnswer(
@@ -89,8 +109,8 @@ function readAnswer(
   if (outcome.media !== undefined && style.textOnly) return refused(notText(outcome));
   const shown = (form === 'bytes' ? showRead : showText)(outcome, style, context);
   const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
-  const notices = noticeTexts(outcome.notices ?? [], outcome.path, context);
-  return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
+  if (outcome.notices === undefined) return performed;
+  return withText(performed, noticeTexts(outcome.notices, outcome.path, context).join('\n'));
 }
 
 /** Adds what commands of other sessions have removed of this session's work since it last heard of that. */
@@ -118,11 +138,13 @@ function notText({ path, media, sizeBytes }: ReadResult): Refusal {
 async function viewed(
   { operation: { folder, ...read }, style, render, ...call }: Extract<Call, { kind: 'view' }>,
   { session }: PerformOptions,
-): Promise<Call> {
+): Promise<PlainCall> {
   const isFolder = (await session.kindAt(read.path)) === 'directory';
   if (!isFolder) return { ...call, kind: 'read', operation: read, style };
   return { ...call, kind: 'list', operation: { ...folder, path: read.path }, render };
 }
+
+type PlainCall = Exclude<Call, { kind: 'view' }>;
 
 type LaterKind = Exclude<keyof Operations, 'read' | 'view'>;
 
@@ -180,20 +202,22 @@ const SUMMARIES: { readonly [K in LaterKind]?: (result: Results[K]) => SuccessOu
 };
 
 async function performLater(
-  call: Exclude<Call, { kind: 'read' | 'view' }>,
+  { kind, operation, render }: Exclude<PlainCall, { kind: 'read' }>,
   performing: PerformOptions,
 ): Promise<Performed> {
-  const { kind, operation, render } = call;
+  const { session, watch, names, context, tool } = performing;
+  watch.times.tool = tool;
   // Do not begin a change that was cancelled while it waited. Once the first file is touched, a
   // change cannot be cancelled: it finishes and is recorded in the journal.
-  if (!LOOKING.has(kind)) performing.watch.signal?.throwIfAborted();
+  if (!LOOKING.has(kind)) watch.signal?.throwIfAborted();
   // The casts are safe: performer, renderer and summary of one kind fit together.
-  const given = await (PERFORMERS[kind] as Performer<never>)(operation as never, performing);
-  const outcome: Outcome<object> =
-    performing.names === undefined ? given : withShownPaths(given, performing.names);
+  const perform = PERFORMERS[kind] as Performer<never>;
+  const given = await session.inCall(watch.times, () => perform(operation as never, performing));
+  const outcome: Outcome<object> = names === undefined ? given : withShownPaths(given, names);
   if (!outcome.ok) return outcome;
   const summary = (SUMMARIES[kind] ?? successOutcome) as (result: object) => SuccessOutcome;
-  return { ok: true, shown: render(outcome as never, performing.context), outcome: summary(outcome) };
+  const shown = render(outcome as never, context);
+  return withLosses({ ok: true, shown, outcome: summary(outcome) }, session);
 }
 
 async function runCommand(
@@ -227,19 +251,20 @@ function read(
   return session.readForTool(operation.path, operation, new ReadWatch(watch));
 }
 
-/** Progress and cancellation of one read. */
+/** Progress and cancellation of one read. Most reads need neither, and making them takes longer than a repeated read. */
 class ReadWatch {
   readonly times: ToolContext['times'];
-  readonly onProgress: Progress;
   readonly #watch: PerformOptions['watch'];
 
   constructor(watch: PerformOptions['watch']) {
     this.#watch = watch;
     this.times = watch.times;
-    this.onProgress = paced(watch.progress);
   }
 
-  /** Most reads need no signal, and making one takes longer than the rest of a repeated read. */
+  get onProgress(): Progress {
+    return paced(this.#watch.progress);
+  }
+
   get signal(): AbortSignal | undefined {
     return this.#watch.signal;
   }

@@ -172,6 +172,7 @@ const MAX_OPEN = 256;
 /** A choice whose session stays open between calls. */
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 
+/** An open session, and the number of calls that use it. */
 interface Pooled {
   session: Promise<GatedSession>;
   calls: number;
@@ -179,11 +180,7 @@ interface Pooled {
 }
 
 /** The session of one call. */
-interface Lease {
-  readonly session: GatedSession;
-  /** Call this exactly once, when the call has ended. */
-  readonly release: () => Promise<void>;
-}
+type Lease = Pooled;
 
 /** The open sessions of one server. Opens each on first use, and never closes one during a call. */
 export class SessionPool {
@@ -199,31 +196,23 @@ export class SessionPool {
 
   /** Runs a call in its session. `client`: see `lease`. */
   async use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>, client?: string): Promise<T> {
-    const { session, release } = await this.lease(choice, client);
+    const lease = this.lease(choice, client);
     try {
-      return await work(session);
+      return await work(await lease.session);
     } finally {
-      await release();
+      const closing = released(lease);
+      if (closing !== undefined) await closing;
     }
   }
 
   /**
-   * The session of a call, which stays open until `release` is called. `client`: the name of the
-   * calling program, recorded if this call opens the session.
+   * The session of a call, which stays open until the lease is passed to `released`. `client`: the
+   * name of the calling program, recorded if this call opens the session.
    */
-  async lease(choice: Chosen, client?: string): Promise<Lease> {
-    if (choice.kind === 'call') {
-      const session = await this.#sessions.session();
-      return { session, release: () => session.close() };
-    }
-    const pooled = this.#take(keyOf(choice), choice, client);
-    const release = (): Promise<void> => released(pooled);
-    try {
-      return { session: await pooled.session, release };
-    } catch (error) {
-      await release();
-      throw error;
-    }
+  lease(choice: Chosen, client?: string): Lease {
+    return choice.kind === 'call'
+      ? { session: this.#sessions.session(), calls: 1, ended: true }
+      : this.#take(keyOf(choice), choice, client);
   }
 
   /**
@@ -303,9 +292,9 @@ function keyOf(choice: Kept): string {
 }
 
 /** Notes that a call has ended. The last call of an ended session closes it. */
-async function released(pooled: Pooled): Promise<void> {
-  pooled.calls -= 1;
-  if (pooled.calls === 0 && pooled.ended) await closeOf(pooled);
+export function released(lease: Lease): Promise<void> | undefined {
+  lease.calls -= 1;
+  return lease.calls === 0 && lease.ended ? closeOf(lease) : undefined;
 }
 
 async function closeOf(pooled: Pooled): Promise<void> {

@@ -11,16 +11,16 @@ import { invalidArgument } from '../model/verdict.ts';
 import { shellPath } from '../report/bounded.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
-import { inTermsOf } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { CLAUDE_META, callInRoom } from './answer-room.ts';
-import { type PerformOptions, performCall } from './perform-call.ts';
+import { callTool } from './perform-call.ts';
 import { rootsNews, rootsText } from './roots-text.ts';
 import {
   type ChoiceOptions,
   eventsIn,
+  type SessionChoice,
   SessionPool,
   sessionSelector,
   subAgentChoice,
@@ -128,28 +128,9 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   };
   /** Adds the messages from opening the workspace to the first answer, once. */
   const withWarnings = (answer: ToolAnswer): ToolAnswer => {
-    if (unsaid.length === 0) return answer;
     const said = unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');
     unsaid = [];
     return withText(answer, said);
-  };
-  const answerCall = async (open: Served, { tool, args, surroundings }: Asked): Promise<ToolAnswer> => {
-    const { meta, clientInfo } = surroundings;
-    const chosen = selectSession(surroundings);
-    if (chosen.kind === 'invalid') return refuseArguments(tool.name, chosen.reason, open.context);
-    const events = eventsIn(meta);
-    if (events.kind === 'invalid') return refuseArguments(tool.name, events.reason, open.context);
-    const choice = (await subAgentChoice(open.store, chosen, meta)) ?? chosen;
-    if (events.kind === 'events') await open.pool.before(choice, events.apply);
-    const translated = translateCall(tool, args, dialect);
-    if ('reason' in translated) return refuseArguments(tool.name, translated.reason, open.context);
-    const call = callInRoom(translated, clientInfo?.name);
-    const context = choice.kind === 'call' ? { ...open.context, forgets: true as const } : open.context;
-    const perform = (session: GatedSession): Promise<ToolAnswer> =>
-      callTool(call, dialect, { session, tool: tool.name, context, watch: surroundings, form: 'bytes' });
-    const answer = await open.pool.use(choice, perform, clientInfo?.name);
-    if (open.hasApprovals) logApproval(answer, log);
-    return answer;
   };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
@@ -160,8 +141,10 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     call: async (name, args, surroundings) => {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
+      const chosen = selectSession(surroundings);
       served ??= open();
-      return withWarnings(await answerCall(await served, { tool, args, surroundings }));
+      const answer = await answerCall(await served, options, { tool, args, chosen, surroundings });
+      return unsaid.length === 0 ? answer : withWarnings(answer);
     },
     report: async (surroundings) => {
       const events = eventsIn(surroundings.meta);
@@ -187,7 +170,38 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 interface Asked {
   readonly tool: Tool;
   readonly args: ToolArguments;
+  readonly chosen: SessionChoice;
   readonly surroundings: ToolContext;
+}
+
+/** Makes a call in its session. */
+async function answerCall(
+  { context, pool, store, hasApprovals }: Served,
+  { dialect, log }: ToolHostOptions,
+  { tool, args, chosen, surroundings }: Asked,
+): Promise<ToolAnswer> {
+  const { meta, clientInfo } = surroundings;
+  if (chosen.kind === 'invalid') return refuseArguments(tool.name, chosen.reason, context);
+  const events = eventsIn(meta);
+  if (events.kind === 'invalid') return refuseArguments(tool.name, events.reason, context);
+  const found = subAgentChoice(store, chosen, meta);
+  const choice = found === undefined ? chosen : await found;
+  if (events.kind === 'events') await pool.before(choice, events.apply);
+  const translated = translateCall(tool, args, dialect);
+  if ('reason' in translated) return refuseArguments(tool.name, translated.reason, context);
+  const call = callInRoom(translated, clientInfo?.name);
+  const words = choice.kind === 'call' ? { ...context, forgets: true as const } : context;
+  const perform = (session: GatedSession): Promise<ToolAnswer> =>
+    callTool(call, dialect, {
+      session,
+      tool: tool.name,
+      context: words,
+      watch: surroundings,
+      form: 'bytes',
+    });
+  const answer = await pool.use(choice, perform, clientInfo?.name);
+  if (hasApprovals) logApproval(answer, log);
+  return answer;
 }
 
 /** The parts of an open workspace that calls need. */
@@ -268,24 +282,6 @@ export function translateCall(
 /** Expands `~` and `~/…` as a shell does. */
 function withHome(path: string): string {
   return expandHome(path, userHome());
-}
-
-/** Performs a translated call and answers in the dialect's wording. */
-export async function callTool(
-  call: Call,
-  dialect: Dialect,
-  performing: PerformOptions,
-): Promise<ToolAnswer> {
-  const performed = await performCall(call, performing);
-  if (performed.ok) return call.note === undefined ? performed : withText(performed, call.note);
-  const refusal = inTermsOf(dialect.terms, performed.refusal);
-  const foreword = call.foreword?.(refusal, performing.context);
-  const text = explain(refusal, performing.context);
-  return {
-    ok: false,
-    text: foreword === undefined ? text : `${foreword}\n${text}`,
-    outcome: refusalOutcome(refusal),
-  };
 }
 
 /** Refuses invalid arguments. The refusal has no path, because it concerns the call, not a file. */

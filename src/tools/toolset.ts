@@ -27,10 +27,10 @@ import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
 import { callNames, type PathForm, pathForm } from '../session/path-names.ts';
 import { failureAnswer } from './failure.ts';
+import { callTool } from './perform-call.ts';
 import { rootsText } from './roots-text.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
 import {
-  callTool,
   offeredTools,
   refuseArguments,
   renderContext,

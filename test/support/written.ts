@@ -1,4 +1,4 @@
-import { formOf, messageBytes, type Parts, toolMessage, toolResult } from '../../src/mcp/protocol.ts';
+import { messageBytes, type Parts, toolMessage } from '../../src/mcp/protocol.ts';
 import type { ToolAnswer } from '../../src/tools/tool-answer.ts';
 import type { ToolHost } from '../../src/tools/tool-host.ts';
 
@@ -10,6 +10,6 @@ export function written(parts: Parts): string {
 /** The result that a client would get for a tool's answer. */
 export function resultOf(host: ToolHost, name: string, answer: ToolAnswer): Record<string, unknown> {
   const tool = host.tools().find((candidate) => candidate.name === name) ?? {};
-  const server = { era: 'legacy', info: host.info } as const;
-  return JSON.parse(written(toolMessage(1, toolResult(answer, formOf(tool)), server))).result;
+  const asked = { tool, era: 'legacy', info: host.info } as const;
+  return JSON.parse(written(toolMessage(1, answer, asked))).result;
 }

@@ -86,7 +86,7 @@ function sampleEntry(root, n) {
   if (n % 3 !== 0) return { ...base, kind: 'read', action: 'read', lines: 'whole', sha256 };
   const side = (kept) => ({ kind: 'file', fingerprint: { sha256, size: 4096 }, mode: 0o644, kept });
   const effect = { key: `${root}/${path}`, relative: path, before: side(true), after: side(false) };
-  return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
+  return { ...base, kind: 'change', action: 'edit', change: `c${n}`, deltas: [effect] };
 }
 
 /** Compares reads of many files that are recorded in SQLite with reads recorded in memory. */

@@ -99,7 +99,7 @@ function sampleEntry(root, n) {
   if (n % 4 !== 0) return { ...base, kind: 'read', action: 'read', lines: 'whole', sha256 };
   const side = (kept) => ({ kind: 'file', fingerprint: { sha256, size: 4096 }, mode: 0o644, kept });
   const effect = { key: `${root}/${path}`, relative: path, before: side(true), after: side(false) };
-  return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
+  return { ...base, kind: 'change', action: 'edit', change: `c${n}`, deltas: [effect] };
 }
 
 async function changeFiles({ root, home }, name) {

@@ -7,7 +7,8 @@ export { HistoryIndex } from './history/history-index.ts';
 export type { HistorySighting } from './history/history-sighting.ts';
 export type { Claim, ToldClaim } from './model/claim.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
-export type { Effect, Entry, EntryKind, State } from './model/entry.ts';
+export type { State } from './model/delta.ts';
+export type { EntryKind } from './model/entry.ts';
 export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';
 export type { ApplyIntent, Edit, FileIntent, HostIntent, Intent, TouchIntent } from './model/intent.ts';
 export type { Policy, PresetName } from './model/policy.ts';
@@ -62,6 +63,7 @@ export {
   type SessionSighting,
   type SightingFilter,
 } from './records/open-journal.ts';
+export type { Effect, PublicEntry as Entry } from './records/public-entry.ts';
 export { type ExplainOptions, explain } from './report/explain.ts';
 export type { ToolNames } from './report/tool-names.ts';
 export { currentSession, runInSession } from './session/ambient.ts';

@@ -103,11 +103,10 @@ export function entryPath(cli: Pick<Cli, 'cwd'>, entry: Pick<Entry, 'root' | 'pa
 }
 
 /** The old and the new path of a move; undefined for any other change. */
-function movedPaths(cli: Pick<Cli, 'cwd'>, { action, root, effects = [] }: Entry): string | undefined {
-  const source = action === 'move' ? effects.find(({ movedTo }) => movedTo !== undefined) : undefined;
-  const target = effects.find(({ key }) => key === source?.movedTo);
-  if (source === undefined || target === undefined) return undefined;
-  const [from, to] = [source, target].map(({ relative: path }) => entryPath(cli, { root, path }));
+function movedPaths(cli: Pick<Cli, 'cwd'>, { action, root, deltas = [] }: Entry): string | undefined {
+  const move = action === 'move' ? deltas.find(({ movedFrom }) => movedFrom !== undefined) : undefined;
+  if (move?.movedFrom === undefined) return undefined;
+  const [from, to] = [move.movedFrom, move].map(({ relative: path }) => entryPath(cli, { root, path }));
   return `${from} -> ${to}`;
 }
 

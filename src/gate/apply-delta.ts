@@ -15,8 +15,7 @@ import {
   stageFile,
 } from '../disk/replace.ts';
 import { dropStaged, type Staged } from '../disk/temp-file.ts';
-import { ABSENT } from '../model/delta.ts';
-import { type State, sameContent, sameState } from '../model/entry.ts';
+import { ABSENT, type State, sameContent, sameState } from '../model/delta.ts';
 import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Found, Located } from '../workspace/workspace.ts';

@@ -1,5 +1,6 @@
 import { reserveDescriptors } from '../disk/context.ts';
-import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
+import type { Delta } from '../model/delta.ts';
+import type { NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import type { ApplyResult, ChangeResult } from '../model/results.ts';
@@ -8,7 +9,7 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { announce, bypassEntries, type Displaced, newChangeId } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
-import { type ChangePlan, effectsOfPlan } from './plan.ts';
+import { type ChangePlan, deltasOfPlan } from './plan.ts';
 import { type DoneChange, RunningChange } from './running-change.ts';
 import type { World } from './world.ts';
 
@@ -35,7 +36,7 @@ interface PlannedChange {
    * Set if the change commits a command's writes: the command's text, the id of the change, and what
    * the command has changed already, because no layer held it back.
    */
-  readonly command?: { readonly change: string; readonly text: string; readonly made: readonly Effect[] };
+  readonly command?: { readonly change: string; readonly text: string; readonly made: readonly Delta[] };
 }
 
 /** The result of a change. `stayed`: keys of folders that should be removed but are still in use. */
@@ -52,14 +53,14 @@ export async function apply(
   work: PlannedChange,
 ): Promise<Outcome<Applied>> {
   const change = work.command?.change ?? newChangeId();
-  const effects = [...once(work.plans.flatMap(effectsOfPlan)), ...(work.command?.made ?? [])];
+  const deltas = [...once(work.plans.flatMap(deltasOfPlan)), ...(work.command?.made ?? [])];
   const [first] = work.plans;
-  if (first === undefined || effects.length === 0) return unchanged(world, knowledge, work);
-  const entry = entryOf(world, knowledge, { work, first, change, effects });
-  const deltas = work.plans.flatMap((plan) => plan.deltas);
-  for (const { path } of deltas) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
+  if (first === undefined || deltas.length === 0) return unchanged(world, knowledge, work);
+  const entry = entryOf(world, knowledge, { work, first, change, deltas });
+  const planned = work.plans.flatMap((plan) => plan.deltas);
+  for (const { path } of planned) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   // Reserve no file descriptors for a single delta: if it fails, there is no other one to revert.
-  const freeReserve = deltas.length === 1 ? NOTHING_RESERVED : reserveForReverting();
+  const freeReserve = planned.length === 1 ? NOTHING_RESERVED : reserveForReverting();
   const named = { ...world, disk: { ...world.disk, change } };
   const running = new RunningChange(named, work.plans, freeReserve);
   try {
@@ -106,20 +107,21 @@ function reserveForReverting(): () => void {
 
 type ChangeEntry = NewEntry & { readonly change: string };
 
-function outcomeOf({ results, stayed }: DoneChange, { change, effects }: ChangeEntry): Outcome<Applied> {
-  // Without effects no entry is written, so there is no change that the id could name.
-  const id = effects?.length === 0 ? {} : { change };
+function outcomeOf({ results, stayed }: DoneChange, { change, deltas }: ChangeEntry): Outcome<Applied> {
+  // Without deltas no entry is written, so there is no change that the id could name.
+  const id = deltas?.length === 0 ? {} : { change };
   const named = results.map((result) => (result.changed ? Object.assign({}, id, result) : result));
   return { ok: true, dryRun: false, results: named, ...id, stayed };
 }
 
-/** Removes duplicate effects: several steps may need the same folder, but it is made once. */
-function once(effects: readonly Effect[]): readonly Effect[] {
-  if (effects.length < 2) return effects;
+/** Removes duplicate deltas: several steps may need the same folder, but it is made once. */
+function once(deltas: readonly Delta[]): readonly Delta[] {
+  if (deltas.length < 2) return deltas;
   const made = new Set<string>();
-  return effects.filter(({ key, before, after }) => {
-    // Keep both effects if an undo creates a folder, removes it and creates it again.
+  return deltas.filter(({ key, before, after, movedFrom }) => {
+    // Keep both deltas if an undo creates a folder, removes it and creates it again.
     if (after.kind === 'absent') made.delete(key);
+    if (movedFrom !== undefined) made.delete(movedFrom.key);
     if (before.kind !== 'absent' || after.kind !== 'directory') return true;
     const isNew = !made.has(key);
     made.add(key);
@@ -135,8 +137,8 @@ function entryOf(
     work,
     first,
     change,
-    effects,
-  }: { work: PlannedChange; first: ChangePlan; change: string; effects: readonly Effect[] },
+    deltas,
+  }: { work: PlannedChange; first: ChangePlan; change: string; deltas: readonly Delta[] },
 ): ChangeEntry {
   const { undo, undoesPart, command } = work;
   // Prefer the root and path of a delta outside the extra roots: one of these, such as the git folder that
@@ -151,7 +153,7 @@ function entryOf(
     action: undo === undefined ? first.action : 'undo',
     atMs: world.now(),
     change,
-    effects,
+    deltas,
     kind: 'change',
     path: path.relative,
     root: path.root,
@@ -167,9 +169,9 @@ function entryOf(
 }
 
 function settledEntry({ undo, command }: PlannedChange, entry: ChangeEntry, done: DoneChange): ChangeEntry {
-  const effects = [...once(done.effects), ...(command?.made ?? [])];
+  const deltas = [...once(done.deltas), ...(command?.made ?? [])];
   const { stayed } = done;
-  const settled = { ...entry, effects, ...noticesOf(done) };
+  const settled = { ...entry, deltas, ...noticesOf(done) };
   if (undo === undefined || stayed.size === 0) return settled;
   // A folder that an undo kept because it is in use does not count as undone.
   return { ...settled, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
@@ -191,7 +193,7 @@ function entriesOf({ plans, entries = [] }: PlannedChange, entry: ChangeEntry): 
   const { change, session, turn, atMs } = entry;
   const like = { session, atMs, change, ...(turn === undefined ? {} : { turn }) };
   return [
-    ...(entry.effects?.length === 0 ? [] : [entry]),
+    ...(entry.deltas?.length === 0 ? [] : [entry]),
     ...bypassEntries(plans.map(allowedBy), like),
     ...entries,
   ];
@@ -308,7 +310,7 @@ export async function applyTold(
       ? NO_APPROVALS
       : await approvalsOf(world, knowledge, { steps: work.plans.map(approvable), approved });
   if ('missing' in approvals) return approvals;
-  const concerned = world.claims.concern(knowledge, work.plans.flatMap(effectsOfPlan));
+  const concerned = world.claims.concern(knowledge, work.plans.flatMap(deltasOfPlan));
   const claims = concerned ? await claimsOn(world, knowledge, work.plans) : [];
   if ('refusal' in claims) return { busy: claims.refusal };
   const notices = claims.flat();
@@ -325,7 +327,7 @@ const NO_APPROVALS: { readonly entries: readonly NewEntry[] } = { entries: [] };
 /** The part of a plan that is shown to the user for approval. */
 function approvable(plan: ChangePlan): ApprovedStep {
   const { action, path } = plan;
-  return { action, root: path.root, effects: effectsOfPlan(plan), diff: () => plan.preview?.().diff };
+  return { action, root: path.root, deltas: deltasOfPlan(plan), diff: () => plan.preview?.().diff };
 }
 
 /** The notices about other sessions' work on each plan's files, or the first refusal because of such work. */
@@ -337,7 +339,7 @@ async function claimsOn(
   const told: (readonly ClaimNotice[])[] = [];
   for (const plan of plans) {
     const { path, action } = plan;
-    const each = await claims.onChange(knowledge, effectsOfPlan(plan), { root: path.root, action });
+    const each = await claims.onChange(knowledge, deltasOfPlan(plan), { root: path.root, action });
     if ('refusal' in each) return each;
     told.push(each.claimNotices);
   }

@@ -1,7 +1,8 @@
 import { listUnsorted } from '../disk/list.ts';
 import { grantCovers, grantsFor } from '../journal/grants.ts';
 import type { Approval, ApprovalRequest, ClientCall } from '../model/call.ts';
-import type { Effect, NewEntry } from '../model/entry.ts';
+import { byPath, type Delta, type NamedPath } from '../model/delta.ts';
+import type { NewEntry } from '../model/entry.ts';
 import { isBelow, type Place } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
@@ -21,14 +22,11 @@ export type Approved = Map<string, NewEntry>;
  */
 const MAX_ASKED = 5;
 
-/** The part of an effect that the user approves: a path with its new content. */
-type ApprovedEffect = Pick<Effect, 'key' | 'relative' | 'before' | 'after' | 'movedTo'>;
-
 /** The part of a step that the user approves. */
 export interface ApprovedStep {
   readonly action: Action;
   readonly root: string;
-  readonly effects: readonly ApprovedEffect[];
+  readonly deltas: readonly Delta[];
   diff?(): string | undefined;
 }
 
@@ -58,12 +56,14 @@ export async function approvalsOf(
 ): Promise<{ readonly missing: MissingApproval } | { readonly entries: readonly NewEntry[] }> {
   const entries: NewEntry[] = [];
   const changes = steps
-    .flatMap((step) => [...step.effects, ...movedMembers(world, step)].map((effect) => ({ step, effect })))
-    .filter(({ effect }) => needsApproval(world, effect.relative));
+    .flatMap((step) =>
+      [...byPath(step.deltas), ...movedMembers(world, step)].map((delta) => ({ step, delta })),
+    )
+    .filter(({ delta }) => needsApproval(world, delta.relative));
   for (const change of changes) {
     // Skip new parent folders: the user approves them together with the file for which they are
     // created.
-    if (changes.some(({ effect }) => isParent(change.effect, effect))) continue;
+    if (changes.some(({ delta }) => isParent(change.delta, delta))) continue;
     const entry = await usedApproval(world, knowledge, { ...change, approved });
     if (entry === undefined) return { missing: missingApproval(world, knowledge, { change, changes }) };
     entries.push(entry);
@@ -83,23 +83,20 @@ export function needsApproval({ policy: { approve } }: Pick<World, 'policy'>, re
 }
 
 /** For each moved folder: the paths inside it, old and new ones, that match the `approve` globs. */
-function movedMembers(world: World, { effects }: ApprovedStep): ApprovedEffect[] {
+function movedMembers(world: World, { deltas }: ApprovedStep): Delta[] {
   const { approve } = world.policy;
   if (approve.length === 0) return [];
-  return effects.flatMap((effect) => {
-    const to = effects.find(({ key }) => key === effect.movedTo);
-    if (to === undefined || effect.before.kind !== 'directory') return [];
-    const at = { path: effect.key, action: 'move', links: 'parents' } as const;
-    const members = ({ exists, place }: Located): ApprovedEffect[] =>
-      exists ? membersIn(world, place, { from: effect, to }) : [];
+  return deltas.flatMap((delta) => {
+    const { movedFrom: from, after } = delta;
+    if (from === undefined || after.kind !== 'directory') return [];
+    const at = { path: from.key, action: 'move', links: 'parents' } as const;
+    const members = ({ exists, place }: Located): Delta[] =>
+      exists ? membersIn(world, place, { ...delta, movedFrom: from }) : [];
     return world.workspace.atOnce(at, members, () => []);
   });
 }
 
-interface MovedFolder {
-  readonly from: ApprovedEffect;
-  readonly to: ApprovedEffect;
-}
+type Moved = Delta & { readonly movedFrom: NamedPath };
 
 /**
  * The entries of a moved folder that match the `approve` globs. A matching folder is not searched,
@@ -108,15 +105,13 @@ interface MovedFolder {
 function membersIn(
   world: World,
   { dir: parent, name: folder }: Pick<Place, 'dir' | 'name'>,
-  { from, to }: MovedFolder,
-): ApprovedEffect[] {
+  moved: Moved,
+): Delta[] {
   const dir = parent.enter(folder);
   try {
     return listUnsorted(dir).flatMap(({ name, kind }) => {
-      const member = { from: memberOf(from, name), to: memberOf(to, name) };
-      const ends = [{ ...member.from, movedTo: member.to.key }, member.to].filter(({ relative }) =>
-        needsApproval(world, relative),
-      );
+      const member = { ...moved, ...memberOf(moved, name), movedFrom: memberOf(moved.movedFrom, name) };
+      const ends = byPath([member]).filter(({ relative }) => needsApproval(world, relative));
       if (ends.length > 0) return ends;
       return kind === 'directory' ? membersIn(world, { dir, name }, member) : [];
     });
@@ -125,18 +120,18 @@ function membersIn(
   }
 }
 
-function memberOf({ key, relative, before, after }: ApprovedEffect, name: string): ApprovedEffect {
-  return { key: `${key}/${name}`, relative: relative === '' ? name : `${relative}/${name}`, before, after };
+function memberOf({ key, relative }: NamedPath, name: string): NamedPath {
+  return { key: `${key}/${name}`, relative: relative === '' ? name : `${relative}/${name}` };
 }
 
-/** True if `made` is a new folder above `effect`. */
-function isParent(made: ApprovedEffect, effect: ApprovedEffect): boolean {
-  return made.before.kind === 'absent' && made.after.kind === 'directory' && isBelow(effect.key, made.key);
+/** True if `made` is a new folder above `delta`. */
+function isParent(made: Delta, delta: Delta): boolean {
+  return made.before.kind === 'absent' && made.after.kind === 'directory' && isBelow(delta.key, made.key);
 }
 
 interface ApprovedChange {
   readonly step: ApprovedStep;
-  readonly effect: ApprovedEffect;
+  readonly delta: Delta;
 }
 
 /** The journal entry of the approval that a change uses, or undefined if there is none. */
@@ -145,9 +140,9 @@ async function usedApproval(
   knowledge: Knowledge,
   { approved, ...change }: ApprovedChange & { readonly approved: Approved },
 ): Promise<NewEntry | undefined> {
-  const known = approved.get(markOf(change.effect));
+  const known = approved.get(markOf(change.delta));
   if (known !== undefined) return known;
-  const { key } = change.effect;
+  const { key } = change.delta;
   const grants = await grantsFor(world.store, [key], knowledge.session);
   const grant = grants.find((each) => grantCovers(each, key));
   if (grant === undefined) return undefined;
@@ -160,17 +155,18 @@ function missingApproval(
   knowledge: Knowledge,
   { change, changes }: { readonly change: ApprovedChange; readonly changes: readonly ApprovedChange[] },
 ): MissingApproval {
-  const source = changes.find((each) => each.effect.movedTo === change.effect.key) ?? change;
-  const moved = changes.find((each) => each.effect.key === source.effect.movedTo);
-  const { step, effect } = source;
+  const from = change.delta.movedFrom?.key;
+  const source = changes.find((each) => each.delta.key === from) ?? change;
+  const moved = changes.find((each) => each.delta.movedFrom?.key === source.delta.key);
+  const { step, delta } = source;
   const diff = step.diff?.();
   const results = [source, ...(moved === undefined ? [] : [moved])].map((each) => ({
-    mark: markOf(each.effect),
+    mark: markOf(each.delta),
     entry: entryOf(world, knowledge, each),
   }));
   const request = {
-    path: effect.relative,
-    ...(moved && { to: moved.effect.relative }),
+    path: delta.relative,
+    ...(moved && { to: moved.delta.relative }),
     action: step.action,
     mark: results.map(({ mark }) => mark).join('\0'),
     ...(diff === undefined ? {} : { diff }),
@@ -200,13 +196,13 @@ export function approvalRefusal({ request: { path, action } }: MissingApproval, 
   return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { cause } };
 }
 
-function entryOf(world: World, knowledge: Knowledge, { step, effect }: ApprovedChange): NewEntry {
+function entryOf(world: World, knowledge: Knowledge, { step, delta }: ApprovedChange): NewEntry {
   const { action, root } = step;
-  const { key, relative } = effect;
+  const { key, relative } = delta;
   return { kind: 'bypass', atMs: world.now(), ...knowledge.author, root, action, path: relative, key };
 }
 
 /** Identifies a path together with the exact content it will have. */
-function markOf({ key, after }: ApprovedEffect): string {
+function markOf({ key, after }: Delta): string {
   return `${key}\0${after.kind === 'file' ? after.fingerprint.sha256 : after.kind}`;
 }

@@ -1,4 +1,5 @@
-import { type Effect, type Entry, type NewEntry, type State, sameContent } from '../model/entry.ts';
+import { byPath, type Delta, lastAt, type State, sameContent } from '../model/delta.ts';
+import type { Entry, NewEntry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import { isWithin } from '../model/path.ts';
 import { gitFolderOf, repositoryAround } from '../process/git.ts';
@@ -90,7 +91,7 @@ const MAX_CHANGES = 50;
 const MAX_FOLLOWED = 10;
 
 /** Content of a file whose author is wanted. */
-interface Content extends Pick<Effect, 'key' | 'before'> {
+interface Content extends Pick<Delta, 'key' | 'before'> {
   /** The bytes, if they may not be kept. */
   readonly bytes?: Uint8Array | undefined;
   /** The change before which the file had this content. */
@@ -120,13 +121,13 @@ export async function authorOf(
   const { own, held } = context;
   const family = await familyOf(world.store, own);
   let version = before;
-  for (const [entry, effect] of await changesOf(world, { key, before, change, beforeSeq })) {
+  for (const [entry, delta] of await changesOf(world, { key, before, change, beforeSeq })) {
     // A newer change of other content has been taken back since.
-    if (!sameContent(effect.after, version)) continue;
+    if (!sameContent(delta.after, version)) continue;
     if ((await familyOf(world.store, entry.session)) !== family) return entry.session;
-    const source = movedFrom(entry, effect);
+    const source = movedFrom(entry, delta);
     if (source !== undefined) return authorOfMoved(world, { ...source, beforeSeq: entry.seq }, context);
-    version = effect.before;
+    version = delta.before;
     if (version.kind === 'absent' || (await held.hasKept(version))) return own;
   }
   // The session has changed a text that it did not write. If a line of that text was left, it is lost now.
@@ -139,12 +140,12 @@ export async function authorOf(
 async function changesOf(
   { store }: World,
   { key, change, beforeSeq }: Content,
-): Promise<readonly (readonly [Entry, Effect])[]> {
+): Promise<readonly (readonly [Entry, Delta])[]> {
   const entries = await store.entries({ key, beforeSeq, kinds: ['change'], limit: MAX_CHANGES });
-  return entries.flatMap((entry): [Entry, Effect][] => {
-    const effect = entry.effects?.findLast((each) => each.key === key);
+  return entries.flatMap((entry): [Entry, Delta][] => {
+    const delta = lastAt(entry.deltas, key);
     const isOther = entry.change !== change && !UNSTASHES.test(entry.text ?? '');
-    return effect !== undefined && isOther ? [[entry, effect]] : [];
+    return delta !== undefined && isOther ? [[entry, delta]] : [];
   });
 }
 
@@ -159,9 +160,9 @@ async function authorOfMoved(
 }
 
 /** The file that a change moved to a path where nothing was. */
-function movedFrom({ effects = [] }: NewEntry, { key, before, after }: Effect): Effect | undefined {
+function movedFrom({ deltas = [] }: NewEntry, { key, before, after }: Delta): Delta | undefined {
   if (before.kind !== 'absent' || after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
-  return effects.find(
+  return byPath(deltas).find(
     (other) =>
       other.key !== key && sameContent(other.before, after) && !sameContent(other.after, other.before),
   );
@@ -192,10 +193,10 @@ async function madeAt(
   const family = await familyOf(world.store, own);
   for (const entry of await world.store.entries({ key, kinds: ['change', 'notice'], limit: MAX_CHANGES })) {
     if (change !== undefined && entry.change === change) continue;
-    const effect = entry.effects?.findLast((each) => each.key === key);
-    if ((await familyOf(world.store, entry.session)) !== family || effect?.after.kind === 'absent')
+    const delta = lastAt(entry.deltas, key);
+    if ((await familyOf(world.store, entry.session)) !== family || delta?.after.kind === 'absent')
       return undefined;
-    if (entry.kind === 'notice' || effect?.before.kind === 'absent') return entry.kind;
+    if (entry.kind === 'notice' || delta?.before.kind === 'absent') return entry.kind;
   }
   return undefined;
 }

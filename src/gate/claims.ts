@@ -1,7 +1,8 @@
 import { CLAIM_MS, claimsIn, inForce, isFolder, tellsOfClaims } from '../journal/claims.ts';
 import type { Claim, ToldClaim } from '../model/claim.ts';
 import type { LineRange } from '../model/coverage.ts';
-import type { Effect, NewEntry } from '../model/entry.ts';
+import { byPath, type Delta } from '../model/delta.ts';
+import type { NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
@@ -138,10 +139,8 @@ export class Claims {
   }
 
   /** True if other sessions have changed one of these files lately. Never waits. */
-  concern(knowledge: Knowledge, effects: readonly Effect[]): boolean {
-    return (
-      !this.areOff && this.#concerned(knowledge, effects).some((file) => this.#isShared(knowledge, file))
-    );
+  concern(knowledge: Knowledge, deltas: readonly Delta[]): boolean {
+    return !this.areOff && this.#concerned(knowledge, deltas).some((file) => this.#isShared(knowledge, file));
   }
 
   #isShared(knowledge: Knowledge, file: Pick<ClaimedFile, 'key'>): boolean {
@@ -154,12 +153,12 @@ export class Claims {
    */
   async onChange(
     knowledge: Knowledge,
-    effects: readonly Effect[],
+    deltas: readonly Delta[],
     { root, action }: { readonly root: string; readonly action: Action },
   ): Promise<{ readonly claimNotices: readonly ClaimNotice[] } | { readonly refusal: Refusal }> {
     const claimNotices: ClaimNotice[] = [];
     if (this.areOff) return { claimNotices };
-    for (const { key, relative, before } of this.#concerned(knowledge, effects)) {
+    for (const { key, relative, before } of this.#concerned(knowledge, deltas)) {
       const file = { key, relative, root };
       const busy = await this.#busy(knowledge, file, action);
       if (busy !== undefined) return { refusal: busy };
@@ -212,9 +211,9 @@ export class Claims {
     return { notice: { kind: 'others-at-work', claims: told, cut }, entries };
   }
 
-  /** The effects on files. Of very many, only those on files that other sessions have changed. */
-  #concerned(knowledge: Knowledge, effects: readonly Effect[]): readonly Effect[] {
-    const files = effects.filter((effect) => !isFolder(effect));
+  /** The deltas on files. Of very many, only those on files that other sessions have changed. */
+  #concerned(knowledge: Knowledge, deltas: readonly Delta[]): readonly Delta[] {
+    const files = byPath(deltas).filter((delta) => !isFolder(delta));
     if (files.length <= MAX_QUERIES) return files;
     const changed = new Set(this.#byOthers(knowledge).map(({ key }) => key));
     return changed.size === 0

@@ -1,5 +1,6 @@
 import { notLocked } from '../lock/locks.ts';
 import type { ClientCall } from '../model/call.ts';
+import { endsOf } from '../model/delta.ts';
 import type { FileIntent, HostIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
@@ -17,7 +18,7 @@ import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './host/announcements.ts';
 import { keysOf, lockKeys, pathsOf } from './keys.ts';
-import { type ChangePlan, effectsOfPlan } from './plan.ts';
+import { type ChangePlan, deltasOfPlan } from './plan.ts';
 import { prepare, prepareAll } from './prepare.ts';
 import type { Denied } from './prepared.ts';
 import { Refusals } from './refusals.ts';
@@ -230,7 +231,7 @@ export class Gate {
       if (refusal !== undefined) return refused(refusal);
       const plans = prepared.flatMap((item) => (item.ok ? [item.plan] : []));
       if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(plans) };
-      const keys = plans.flatMap((plan) => effectsOfPlan(plan).map(({ key }) => key));
+      const keys = plans.flatMap(deltasOfPlan).flatMap(endsOf);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { type Effect, sameContent } from '../model/entry.ts';
+import { byPath, type Delta, sameContent } from '../model/delta.ts';
 import { isBelow } from '../model/path.ts';
 import { readIndexBytes } from '../process/git-index.ts';
 import {
@@ -28,18 +28,18 @@ const MAX_MESSAGE_CHARS = 60;
 export class ChangedGit {
   readonly folder: string;
   readonly #world: World;
-  readonly #effects: ReadonlyMap<string, Effect>;
+  readonly #deltas: ReadonlyMap<string, Delta>;
   readonly #signal: AbortSignal;
 
   constructor(
     world: World,
-    { folder, effects, signal }: { folder: string; effects: readonly Effect[]; signal: AbortSignal },
+    { folder, deltas, signal }: { folder: string; deltas: readonly Delta[]; signal: AbortSignal },
   ) {
     this.folder = folder;
     this.#world = world;
     this.#signal = signal;
-    const inside = effects.filter(({ key }) => isBelow(key, folder));
-    this.#effects = new Map(inside.map((effect) => [effect.key.slice(folder.length + 1), effect]));
+    const inside = byPath(deltas).filter(({ key }) => isBelow(key, folder));
+    this.#deltas = new Map(inside.map((delta) => [delta.key.slice(folder.length + 1), delta]));
   }
 
   /**
@@ -50,11 +50,11 @@ export class ChangedGit {
     const found = new Set<string>();
     const heads = [
       'HEAD',
-      ...[...this.#effects.keys()].filter((name) => /^worktrees\/[^/]+\/HEAD$/.test(name)),
+      ...[...this.#deltas.keys()].filter((name) => /^worktrees\/[^/]+\/HEAD$/.test(name)),
     ];
     for (const name of heads) for (const when of WHEN) found.add((await this.#checkedOut(name, when)) ?? '');
     for (const { before, now } of await this.#changedRefs()) found.add(before).add(now ?? '');
-    const stash = this.#effects.has('refs/stash') ? await this.#text('refs/stash', 'now') : undefined;
+    const stash = this.#deltas.has('refs/stash') ? await this.#text('refs/stash', 'now') : undefined;
     if (stash !== undefined) found.add(stash).add(`${stash}^2`).add(`${stash}^3`);
     found.delete('');
     return [...found];
@@ -81,8 +81,8 @@ export class ChangedGit {
   /** Paths whose staged content is in no commit, index or file any more. */
   async lostStaged(): Promise<readonly string[]> {
     const lost: string[] = [];
-    for (const [name, effect] of this.#effects) {
-      if (!/^(worktrees\/[^/]+\/)?index$/.test(name) || effect.before.kind !== 'file') continue;
+    for (const [name, delta] of this.#deltas) {
+      if (!/^(worktrees\/[^/]+\/)?index$/.test(name) || delta.before.kind !== 'file') continue;
       const staged = await this.#unstaged(name);
       if (staged.size === 0) continue;
       const safe = await blobsIn(this.folder, await this.commits(), this.#signal);
@@ -119,7 +119,7 @@ export class ChangedGit {
   /** The stashes that are gone. */
   async #lostStashes(command: string): Promise<readonly LoggedRef[]> {
     const log = 'logs/refs/stash';
-    if (!this.#effects.has(log)) return [];
+    if (!this.#deltas.has(log)) return [];
     const kept = new Set(loggedRefs((await this.#text(log, 'now')) ?? '').map(({ hash }) => hash));
     const lost: LoggedRef[] = [];
     for (const each of loggedRefs((await this.#text(log, 'before')) ?? '').slice(-MAX_CHECKED))
@@ -141,7 +141,7 @@ export class ChangedGit {
   /** Branches, tags and other references of the user that point to another commit now, or to none. */
   async #changedRefs(): Promise<readonly { name: string; before: string; now: string | undefined }[]> {
     const [was, is] = [await this.#packed('before'), await this.#packed('now')];
-    const names = new Set([...this.#effects.keys()].filter((name) => name.startsWith('refs/')));
+    const names = new Set([...this.#deltas.keys()].filter((name) => name.startsWith('refs/')));
     for (const [name, hash] of was) if (is.get(name) !== hash) names.add(name);
     const changed: { name: string; before: string; now: string | undefined }[] = [];
     for (const name of names) {
@@ -171,10 +171,10 @@ export class ChangedGit {
 
   /** The bytes of a file in the git folder, before the command or now. */
   async #bytes(name: string, when: When): Promise<Buffer | undefined> {
-    const effect = this.#effects.get(name);
-    const before = effect?.before;
+    const delta = this.#deltas.get(name);
+    const before = delta?.before;
     // A file that was written with the bytes it had is not kept: it still holds them.
-    const isSame = effect !== undefined && sameContent(effect.before, effect.after);
+    const isSame = delta !== undefined && sameContent(delta.before, delta.after);
     if (when === 'before' && before !== undefined && !isSame)
       return before.kind === 'file' && before.kept
         ? Buffer.from(await this.#world.images.read(before.fingerprint))

@@ -3,7 +3,7 @@ import { isSettingsFolder, type SettingsFile, settingsFileAt } from '../dialect/
 import { bytesOfSmall } from '../disk/content.ts';
 import { listUnsorted } from '../disk/list.ts';
 import { isStartUpFile } from '../judge/guarded-configuration.ts';
-import type { State } from '../model/entry.ts';
+import type { State } from '../model/delta.ts';
 import type { HostIntent } from '../model/intent.ts';
 import { isWithin, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';

@@ -99,7 +99,7 @@ function lockedBy({ key, folder }: Pick<Touched, 'key' | 'folder'>): readonly st
 }
 
 /**
- * The effect of a change on a path. `leaves`: the file leaves the path. `comes`: a file arrives
+ * The delta of a change on a path. `leaves`: the file leaves the path. `comes`: a file arrives
  * there. `changes`: the file changes in place.
  */
 type Role = 'leaves' | 'comes' | 'changes';

@@ -1,4 +1,5 @@
 import { clearShelf, filesOnShelf, giveBackToTell, isWritten, LateWatch, takeToTell } from '../disk/shelf.ts';
+import { byPath } from '../model/delta.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { pathText } from '../report/bounded.ts';
@@ -108,7 +109,7 @@ async function changesMatching(
 function displacedBy(changes: readonly Entry[]): ReadonlyMap<string, DisplacedFile> {
   const displaced = new Map<string, DisplacedFile>();
   for (const entry of changes)
-    for (const { before, relative } of entry.effects ?? []) {
+    for (const { before, relative } of byPath(entry.deltas)) {
       if (before.kind !== 'file') continue;
       const { sha256 } = before.fingerprint;
       const known = displaced.get(sha256);

@@ -12,6 +12,7 @@ import {
 } from '../disk/read.ts';
 import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
+import { lastAt } from '../model/delta.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
@@ -362,7 +363,7 @@ export async function siblingOf(
 ): Promise<Writer | undefined> {
   const entry = await world.store.lastChange(file.key);
   if (entry === undefined || entry.session === session) return undefined;
-  const after = entry.effects?.find((effect) => effect.key === file.key)?.after;
+  const after = lastAt(entry.deltas, file.key)?.after;
   if (after?.kind !== 'file' || after.fingerprint.sha256 !== file.now.sha256) return undefined;
   const { session: by, atMs, turn } = entry;
   const { client } = (await world.store.session(by)) ?? {};

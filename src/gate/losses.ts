@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
-import { type Effect, type NewEntry, type State, sameContent } from '../model/entry.ts';
+import { byPath, type Delta, type State, sameContent } from '../model/delta.ts';
+import type { NewEntry } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
 import { blobsIn } from '../process/git-refs.ts';
 import { clip, phrase } from '../report/bounded.ts';
@@ -20,11 +21,11 @@ const MAX_AUTHORS = 200;
 const GIT_MS = 5_000;
 
 /** The change of a command, as it was recorded. */
-export type CommandChange = Pick<NewEntry, 'effects' | 'text' | 'root'> & { readonly change: string };
+export type CommandChange = Pick<NewEntry, 'deltas' | 'text' | 'root'> & { readonly change: string };
 
 /** A file whose bytes a command removed. `victim`: another session, if it had left these bytes there. */
 interface LostFile {
-  readonly effect: Effect;
+  readonly delta: Delta;
   readonly victim?: string;
   /** True if a stash has a copy. */
   readonly inStash?: true;
@@ -46,9 +47,9 @@ export async function findLosses(
   knowledge: Knowledge,
   command: CommandChange,
 ): Promise<Losses> {
-  const { effects = [], text = '' } = command;
+  const { deltas = [], text = '' } = command;
   const signal = AbortSignal.timeout(GIT_MS);
-  const gits = gitFolders(world, effects).map((folder) => new ChangedGit(world, { folder, effects, signal }));
+  const gits = gitFolders(world, deltas).map((folder) => new ChangedGit(world, { folder, deltas, signal }));
   const names: string[] = [];
   for (const each of gits) {
     names.push(...(await each.lostCommits(text)));
@@ -56,7 +57,7 @@ export async function findLosses(
   }
   const files = await lostFiles(world, knowledge, { command, gits, signal });
   const nowhere = files.filter(({ inStash }) => inStash === undefined);
-  const inStash = files.filter((each) => each.inStash === true).map(({ effect }) => effect.relative);
+  const inStash = files.filter((each) => each.inStash === true).map(({ delta }) => delta.relative);
   return { names: [...namesOf(world, nowhere), ...names], inStash, files: nowhere };
 }
 
@@ -131,8 +132,8 @@ export async function untoldLosses(world: World, knowledge: Knowledge): Promise<
 const MAX_COMMAND_CHARS = 100;
 
 /** The git folders in which a command changed files, without those that it removed. */
-function gitFolders(world: World, effects: readonly Effect[]): readonly string[] {
-  const folders = effects.flatMap(({ key }) => /^(.*?\/\.git)\//.exec(key)?.[1] ?? []);
+function gitFolders(world: World, deltas: readonly Delta[]): readonly string[] {
+  const folders = deltas.flatMap(({ key }) => /^(.*?\/\.git)\//.exec(key)?.[1] ?? []);
   return [...new Set(folders)].filter((folder) => existsAt(world, `${folder}/HEAD`));
 }
 
@@ -141,14 +142,13 @@ async function lostFiles(
   knowledge: Knowledge,
   { command, gits, signal }: { command: CommandChange; gits: readonly ChangedGit[]; signal: AbortSignal },
 ): Promise<readonly LostFile[]> {
-  const { effects = [], change } = command;
+  const { deltas = [], change } = command;
   const { session } = knowledge;
-  const changed = effects.filter(({ before, after }) => !sameContent(before, after));
+  const changed = deltas.filter(({ before, after }) => !sameContent(before, after));
   const arrived = new Set(changed.flatMap(({ after }) => hashOf(after)));
-  const left = new Set(changed.flatMap(({ before }) => hashOf(before)));
+  const left = new Set(byPath(changed).flatMap(({ before }) => hashOf(before)));
   const candidates = changed.filter(
-    ({ key, relative, before, after, movedTo }) =>
-      movedTo === undefined &&
+    ({ key, relative, before, after }) =>
       (before.kind === 'file' ? before.fingerprint.size > 0 : before.kind === 'link') &&
       after.kind !== 'directory' &&
       !hashOf(before).some((hash) => arrived.has(hash)) &&
@@ -156,20 +156,20 @@ async function lostFiles(
       !/(^|\/)\.git$/.test(relative) &&
       !isOutput(world, relative),
   );
-  const own = await ownRepositories(world, knowledge, { ...command, effects: candidates });
+  const own = await ownRepositories(world, knowledge, { ...command, deltas: candidates });
   const others = candidates.filter(({ key }) => !own.some((folder) => key.startsWith(`${folder}/.git/`)));
   if (others.length === 0) return [];
   const folders = [...new Set(others.map(({ key }) => dirname(key)))];
   const held = new HeldContents(world, { signal, folders, more: await blobsOfChanged(gits, signal) });
   const lost: LostFile[] = [];
-  for (const effect of others) {
-    if (!(await isDropped(world, effect, { held, left }))) continue;
+  for (const delta of others) {
+    if (!(await isDropped(world, delta, { held, left }))) continue;
     const author =
       lost.length < MAX_AUTHORS
-        ? await authorOf(world, { ...effect, change }, { own: session, held })
+        ? await authorOf(world, { ...delta, change }, { own: session, held })
         : undefined;
-    if (author === undefined) lost.push({ effect });
-    else if (author !== session) lost.push({ effect, victim: author });
+    if (author === undefined) lost.push({ delta });
+    else if (author !== session) lost.push({ delta, victim: author });
   }
   return withHolders(world, lost, held);
 }
@@ -178,9 +178,9 @@ async function lostFiles(
 async function ownRepositories(
   world: World,
   { session }: Knowledge,
-  { effects = [], change }: CommandChange,
+  { deltas = [], change }: CommandChange,
 ): Promise<readonly string[]> {
-  const tops = new Set(effects.flatMap(({ key }) => /^(.*?)\/\.git\//.exec(key)?.[1] ?? []));
+  const tops = new Set(deltas.flatMap(({ key }) => /^(.*?)\/\.git\//.exec(key)?.[1] ?? []));
   const own: string[] = [];
   for (const top of tops) if (await isOwnRepository(world, top, { own: session, change })) own.push(top);
   return own;
@@ -194,7 +194,7 @@ async function withHolders(
 ): Promise<readonly LostFile[]> {
   const names = new Map<LostFile, readonly string[]>();
   for (const each of lost.slice(0, MAX_AUTHORS)) {
-    const bytes = each.victim === undefined ? await keptBytes(world, each.effect.before) : undefined;
+    const bytes = each.victim === undefined ? await keptBytes(world, each.delta.before) : undefined;
     if (bytes !== undefined) names.set(each, gitNames(bytes));
   }
   const holders = await held.held([...names.values()].flat());
@@ -228,7 +228,7 @@ function hashOf(side: State): readonly string[] {
  */
 async function isDropped(
   world: World,
-  { key, before, after }: Effect,
+  { key, before, after }: Delta,
   { held, left }: { readonly held: HeldContents; readonly left: ReadonlySet<string> },
 ): Promise<boolean> {
   if (before.kind === 'link')
@@ -255,16 +255,16 @@ function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
 /** The names of lost files. Files in a folder that is gone, too, are named together by the folder. */
 function namesOf({ workspace }: World, files: readonly LostFile[]): readonly string[] {
   const counts = new Map<string, number>();
-  for (const { effect } of files) {
-    if (workspace.pathOf(effect.key) === undefined) {
+  for (const { delta } of files) {
+    if (workspace.pathOf(delta.key) === undefined) {
       // The worktree around the file is gone.
-      const top = `${effect.key.slice(0, -effect.relative.length)}`;
+      const top = `${delta.key.slice(0, -delta.relative.length)}`;
       counts.set(top, (counts.get(top) ?? 0) + 1);
       continue;
     }
-    const resolved = workspace.resolve(effect.key, 'undo', 'parents');
+    const resolved = workspace.resolve(delta.key, 'undo', 'parents');
     const missing = resolved.ok && !resolved.exists ? resolved.missing.length : 1;
-    const shown = workspace.shownAt(effect);
+    const shown = workspace.shownAt(delta);
     const name =
       missing < 2
         ? shown
@@ -281,7 +281,7 @@ function namesOf({ workspace }: World, files: readonly LostFile[]): readonly str
 
 function victimsOf(files: readonly LostFile[]): readonly (readonly [string, readonly string[]])[] {
   const found = new Map<string, string[]>();
-  for (const { effect, victim } of files)
-    if (victim !== undefined) found.set(victim, [...(found.get(victim) ?? []), effect.relative]);
+  for (const { delta, victim } of files)
+    if (victim !== undefined) found.set(victim, [...(found.get(victim) ?? []), delta.relative]);
   return [...found];
 }

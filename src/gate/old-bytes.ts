@@ -1,5 +1,5 @@
 import { chunksAt, readSnapshot, type Unreadable } from '../disk/read.ts';
-import type { Effect } from '../model/entry.ts';
+import type { Delta } from '../model/delta.ts';
 import { Fault, unlessStoreFails } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
@@ -39,12 +39,12 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * Stores the contents that a change will destroy, before it is announced: large ones now, in files.
  * Returns the small ones, which belong into the transaction of the announcement.
  */
-export function keepOldBytes(world: World, effects: readonly Effect[]): Promise<AnnouncedImages> {
+export function keepOldBytes(world: World, deltas: readonly Delta[]): Promise<AnnouncedImages> {
   const { images, policy } = world;
-  return oldBytes(world, effects, {
-    keepHere: (effect, fingerprint) => keepFile(world, effect, fingerprint),
+  return oldBytes(world, deltas, {
+    keepHere: (delta, fingerprint) => keepFile(world, delta, fingerprint),
     // The bytes are missing if the file has changed since it was judged: the change will meet a conflict.
-    bytesOf: (effect, fingerprint) => presentBytes(world, effect, fingerprint),
+    bytesOf: (delta, fingerprint) => presentBytes(world, delta, fingerprint),
     sync: async () => {
       if (policy.durability !== 'none') await images.sync();
     },
@@ -57,10 +57,10 @@ export function keepOldBytes(world: World, effects: readonly Effect[]): Promise<
  */
 export async function imagesToSettle(
   { images, ...world }: World,
-  effects: readonly Effect[],
+  deltas: readonly Delta[],
 ): Promise<AnnouncedImages | undefined> {
   if (images.hasHere === undefined) return undefined;
-  return oldBytes({ ...world, images }, effects, {
+  return oldBytes({ ...world, images }, deltas, {
     keepHere: () => undefined,
     bytesOf: async (_effect, fingerprint) => {
       if ((await images.hasHere?.(fingerprint.sha256)) !== true) return undefined;
@@ -75,31 +75,31 @@ export async function imagesToSettle(
 
 interface OldBytes {
   /** Called for contents that must stay on this machine. */
-  keepHere(effect: Effect, fingerprint: Fingerprint): Promise<void> | undefined;
+  keepHere(delta: Delta, fingerprint: Fingerprint): Promise<void> | undefined;
   /** For bytes that are not in memory. */
-  bytesOf(effect: Effect, fingerprint: Fingerprint): Promise<Uint8Array | undefined>;
+  bytesOf(delta: Delta, fingerprint: Fingerprint): Promise<Uint8Array | undefined>;
   /** Called if some contents were stored in files. */
   sync?(): Promise<void>;
 }
 
-/** The small contents that effects destroy. Larger ones, and those that stay on this machine, are stored at once. */
+/** The small contents that deltas destroy. Larger ones, and those that stay on this machine, are stored at once. */
 async function oldBytes(
   world: World,
-  effects: readonly Effect[],
+  deltas: readonly Delta[],
   { keepHere, bytesOf, sync }: OldBytes,
 ): Promise<AnnouncedImages> {
   const shared = new Map<string, AnnouncedImages['shared'][number]>();
   const here = new Map<string, Fingerprint>();
   let total = 0;
-  for (const effect of effects) {
-    const fingerprint = destroyedBy(effect);
+  for (const delta of deltas) {
+    const fingerprint = destroyedBy(delta);
     if (fingerprint === undefined || shared.has(fingerprint.sha256) || here.has(fingerprint.sha256)) continue;
-    if (placeOf(world, effect.relative, fingerprint) === 'here') {
-      await keepHere(effect, fingerprint);
+    if (placeOf(world, delta.relative, fingerprint) === 'here') {
+      await keepHere(delta, fingerprint);
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }
-    const bytes = world.baselines.peek(fingerprint) ?? (await bytesOf(effect, fingerprint));
+    const bytes = world.baselines.peek(fingerprint) ?? (await bytesOf(delta, fingerprint));
     if (bytes === undefined) continue;
     total += bytes.byteLength;
     if (total > MAX_ANNOUNCED_BYTES) await world.images.keepBytes(bytes, fingerprint);
@@ -109,26 +109,24 @@ async function oldBytes(
   return { shared: [...shared.values()], here: [...here.values()] };
 }
 
-/**
- * The fingerprint of the file that an effect replaces or removes; undefined if the file only moves.
- */
-function destroyedBy({ before, movedTo }: Effect): Fingerprint | undefined {
-  return before.kind === 'file' && before.kept && movedTo === undefined ? before.fingerprint : undefined;
+/** The fingerprint of the file that a delta replaces or removes. A file that only moves is neither. */
+function destroyedBy({ before }: Delta): Fingerprint | undefined {
+  return before.kind === 'file' && before.kept ? before.fingerprint : undefined;
 }
 
 /**
  * Stores the present content of a file in the state folder, unless it is there already. Does nothing
  * if the file has changed since it was judged: the change then meets a conflict there.
  */
-async function keepFile(world: World, effect: Effect, fingerprint: Fingerprint): Promise<void> {
+async function keepFile(world: World, delta: Delta, fingerprint: Fingerprint): Promise<void> {
   const { images } = world;
   const isKept = images.hasHere ?? images.has;
   if (await isKept.call(images, fingerprint.sha256, 'rely')) return;
   const known = world.baselines.peek(fingerprint);
   if (known !== undefined) return images.keepBytes(known, fingerprint);
-  await atFile(world, effect, async (place) => {
+  await atFile(world, delta, async (place) => {
     const chunks = chunksAt(place);
-    if ('problem' in chunks) return mustBeGone(effect, chunks);
+    if ('problem' in chunks) return mustBeGone(delta, chunks);
     try {
       await images.keepChunks(chunks, fingerprint);
     } catch (error) {
@@ -139,7 +137,7 @@ async function keepFile(world: World, effect: Effect, fingerprint: Fingerprint):
 }
 
 /** Throws a Fault if a file is there but cannot be read: its bytes could not be kept. */
-function mustBeGone({ relative }: Effect, { problem }: Unreadable): undefined {
+function mustBeGone({ relative }: Delta, { problem }: Unreadable): undefined {
   if (problem === 'denied' || problem === 'too-large') throw notKept(relative);
   return undefined;
 }
@@ -147,7 +145,7 @@ function mustBeGone({ relative }: Effect, { problem }: Unreadable): undefined {
 /** Runs `work` with the place of a file. Uses its spelled path: where case is ignored, a key has only lower-case letters. */
 function atFile<T>(
   { workspace }: World,
-  { key, relative }: Effect,
+  { key, relative }: Delta,
   work: (place: Place) => Promise<T>,
 ): Promise<T | undefined> {
   const at = { path: workspace.named(key, relative).absolute, action: 'undo', links: 'parents' } as const;
@@ -165,12 +163,12 @@ function notKept(key: string): Fault {
 /** The bytes of a file, or undefined if the file changed and they no longer match the fingerprint. */
 async function presentBytes(
   world: World,
-  effect: Effect,
+  delta: Delta,
   fingerprint: Fingerprint,
 ): Promise<Uint8Array | undefined> {
-  return atFile(world, effect, async (place) => {
+  return atFile(world, delta, async (place) => {
     const snapshot = await readSnapshot(place, { clock: undefined });
-    if ('problem' in snapshot) return mustBeGone(effect, snapshot);
+    if ('problem' in snapshot) return mustBeGone(delta, snapshot);
     return snapshot.fingerprint.sha256 === fingerprint.sha256 ? snapshot.bytes : undefined;
   });
 }

@@ -1,6 +1,5 @@
 import type { Snapshot } from '../disk/read.ts';
-import { ABSENT, type Delta, effectsOf } from '../model/delta.ts';
-import type { Effect } from '../model/entry.ts';
+import { ABSENT, addDelta, type Delta } from '../model/delta.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
@@ -19,8 +18,6 @@ export interface PlannedDelta extends Delta {
   readonly was?: Pick<Snapshot, 'bytes'> | undefined;
   /** The stamp of the file in the state `before`, if an unchanged stamp proves unchanged bytes. */
   readonly stamp?: Stamp | undefined;
-  /** The time since which the path has had the state `before`: its ctime in microseconds, if known. */
-  readonly sinceUs?: number | undefined;
   /** The mode of the parent folder, in case it must be created. */
   readonly folderMode?: number | undefined;
   /**
@@ -55,9 +52,11 @@ export interface ChangePlan {
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
 }
 
-/** The effects that the journal announces for a plan. */
-export function effectsOfPlan({ deltas }: ChangePlan): readonly Effect[] {
-  return effectsOf(deltas.flatMap((delta) => [...foldersAround(delta), delta]));
+/** The deltas that the journal announces for a plan. */
+export function deltasOfPlan({ deltas }: ChangePlan): readonly Delta[] {
+  const announced: Delta[] = [];
+  for (const delta of deltas) for (const each of [...foldersAround(delta), delta]) addDelta(announced, each);
+  return announced;
 }
 
 /** The deltas that make the missing folders around the path of a delta, outermost first. */

@@ -3,8 +3,8 @@ import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, stampOf } from '../disk/read.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
-import { ABSENT } from '../model/delta.ts';
-import type { Entry, State } from '../model/entry.ts';
+import { ABSENT, type State } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -259,9 +259,9 @@ function differsByOwnChanges(
   own: readonly Entry[],
 ): boolean {
   const kinds = new Map(folder.entries.map(({ name, kind }) => [name, kind]));
-  for (const { atMs, effects = [] } of own) {
+  for (const { atMs, deltas = [] } of own) {
     if (atMs < sighting.atMs) return false;
-    const inside = effects.filter(({ key }) => dirname(key) === folder.path.key);
+    const inside = deltas.filter(({ key }) => dirname(key) === folder.path.key);
     for (const { relative, before, after } of inside.toReversed()) {
       const name = basename(relative);
       if ((kinds.get(name) ?? 'absent') !== after.kind) return false;

@@ -1,8 +1,7 @@
 import { linkTarget } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import { ABSENT } from '../model/delta.ts';
-import { microseconds, type State } from '../model/entry.ts';
+import { ABSENT, microseconds, type State } from '../model/delta.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';

@@ -1,8 +1,7 @@
 import { fingerprintOf, modeOf, type Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import { WHOLE } from '../model/coverage.ts';
-import { ABSENT } from '../model/delta.ts';
-import { microseconds } from '../model/entry.ts';
+import { ABSENT, microseconds } from '../model/delta.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';

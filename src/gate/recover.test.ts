@@ -1,22 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import { ABSENT, changeEntry, effect, FOLDER, file, pendingChange, ROOT } from '../../test/store/samples.ts';
-import type { Effect, PendingChange, State } from '../model/entry.ts';
+import {
+  ABSENT,
+  changeEntry,
+  delta,
+  FOLDER,
+  file,
+  move,
+  pendingChange,
+  ROOT,
+} from '../../test/store/samples.ts';
+import type { Delta, State } from '../model/delta.ts';
+import type { PendingChange } from '../model/entry.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { type RecoveredChange, recoverChange, type StartedEffect } from './recover.ts';
+import { type RecoveredChange, recoverChange, type StartedDelta } from './recover.ts';
 
 const LINK: State = { kind: 'link', target: 'a' };
-const EDIT = effect('a', file('old'), file('new'));
-const CREATE = effect('b', ABSENT, file('new'));
-const CHMOD = effect('a', file('x'), file('x', { mode: 0o755 }));
-const IDLE = effect('i', file('i'), file('i'));
-const MAKE = effect('d', ABSENT, FOLDER);
-const INSIDE = effect('d/f', ABSENT, file('new'));
-const TURN = effect('l', file('old'), LINK);
-const [MOVE_FROM, MOVE_TO] = [
-  { ...effect('a', file('old'), ABSENT), movedTo: `${ROOT}/m` },
-  effect('m', file('there'), file('old')),
-];
+const EDIT = delta('a', file('old'), file('new'));
+const CREATE = delta('b', ABSENT, file('new'));
+const CHMOD = delta('a', file('x'), file('x', { mode: 0o755 }));
+const IDLE = delta('i', file('i'), file('i'));
+const MAKE = delta('d', ABSENT, FOLDER);
+const INSIDE = delta('d/f', ABSENT, file('new'));
+const TURN = delta('l', file('old'), LINK);
+const MOVE = move('a', 'm', file('old'), file('there'));
 
 type Tree = Record<string, State>;
 
@@ -25,16 +32,16 @@ interface Announced {
   readonly pending: PendingChange;
 }
 
-async function announced(effects: readonly Effect[], more: Partial<PendingChange> = {}): Promise<Announced> {
+async function announced(deltas: readonly Delta[], more: Partial<PendingChange> = {}): Promise<Announced> {
   const store = await openMemoryStore();
-  const entry = changeEntry('c1', effects);
+  const entry = changeEntry('c1', deltas);
   const pending = pendingChange('c1', { owner: 'dead', entry, locked: [`${ROOT}/a`], ...more });
   await store.record({ announce: pending });
   return { store, pending };
 }
 
 /**
- * Runs recovery on `tree`, which takes the place of the disk. Taking an effect back changes `tree`,
+ * Runs recovery on `tree`, which takes the place of the disk. Taking a delta back changes `tree`,
  * except for the names in `stuck`.
  */
 function recover(
@@ -51,10 +58,10 @@ function recover(
         if (side === undefined) throw new Error('cannot look');
         return side;
       },
-      takeBack: async (begun: readonly StartedEffect[]) => {
-        for (const { effect, current } of begun) {
-          expect(tree[nameOf(effect.key)]).toEqual(current);
-          if (!stuck.includes(nameOf(effect.key))) tree[nameOf(effect.key)] = effect.before;
+      takeBack: async (begun: readonly StartedDelta[]) => {
+        for (const { delta, current } of begun) {
+          expect(tree[nameOf(delta.key)]).toEqual(current);
+          if (!stuck.includes(nameOf(delta.key))) tree[nameOf(delta.key)] = delta.before;
         }
       },
       now: () => 777,
@@ -63,7 +70,7 @@ function recover(
   );
 }
 
-type Row = readonly [string, readonly Effect[], Tree, RecoveredChange['outcome'], readonly Effect[], Tree?];
+type Row = readonly [string, readonly Delta[], Tree, RecoveredChange['outcome'], readonly Delta[], Tree?];
 
 const ROWS: readonly Row[] = [
   ['is recorded if the file has the new bytes', [EDIT], { a: file('new') }, 'done', [EDIT]],
@@ -82,7 +89,7 @@ const ROWS: readonly Row[] = [
   ['is recorded if the mode was changed', [CHMOD], { a: file('x', { mode: 0o755 }) }, 'done', [CHMOD]],
   ['is dropped if the mode is unchanged', [CHMOD], { a: file('x') }, 'not-done', []],
   [
-    'is recorded without the effects that changed nothing',
+    'is recorded without the deltas that changed nothing',
     [EDIT, IDLE],
     { a: file('new'), i: file('i') },
     'done',
@@ -118,7 +125,7 @@ const BEGUN: readonly Row[] = [
   ],
   [
     'is reverted if a file was removed to make room for a moved file',
-    [MOVE_FROM, MOVE_TO],
+    [MOVE],
     { a: file('old'), m: ABSENT },
     'not-done',
     [],
@@ -126,7 +133,7 @@ const BEGUN: readonly Row[] = [
   ],
   [
     'is reverted if a moved file has both names',
-    [MOVE_FROM, MOVE_TO],
+    [MOVE],
     { a: file('old'), m: file('old') },
     'not-done',
     [],
@@ -135,21 +142,21 @@ const BEGUN: readonly Row[] = [
 ];
 
 describe('a change whose process died', () => {
-  for (const [what, effects, tree, outcome, done, after = tree] of [...ROWS, ...BEGUN]) {
+  for (const [what, deltas, tree, outcome, done, after = tree] of [...ROWS, ...BEGUN]) {
     it(what, async () => {
-      const change = await announced(effects);
-      expect(await recover(change, tree)).toEqual({ change: 'c1', outcome, effects: done });
+      const change = await announced(deltas);
+      expect(await recover(change, tree)).toEqual({ change: 'c1', outcome, deltas: done });
       expect(tree).toEqual(after);
       expect(await change.store.pending()).toEqual([]);
-      const entry = { kind: 'change', change: 'c1', recovered: true, atMs: 777, effects: done };
+      const entry = { kind: 'change', change: 'c1', recovered: true, atMs: 777, deltas: done };
       expect(await change.store.entries({})).toMatchObject(done.length === 0 ? [] : [entry]);
     });
   }
 
   it('is journalled as far as it could not be reverted', async () => {
-    const change = await announced([EDIT, CREATE, effect('c', ABSENT, file('c'))]);
+    const change = await announced([EDIT, CREATE, delta('c', ABSENT, file('c'))]);
     const tree = { a: file('new'), b: file('new'), c: ABSENT };
-    expect(await recover(change, tree, ['a'])).toEqual({ change: 'c1', outcome: 'partly', effects: [EDIT] });
+    expect(await recover(change, tree, ['a'])).toEqual({ change: 'c1', outcome: 'partly', deltas: [EDIT] });
   });
 
   it('leaves a folder that other programs use by now, and does not record it as created', async () => {
@@ -168,15 +175,15 @@ describe('a change whose process died', () => {
   });
 
   it('of another program is recorded with its real result, and never reverted', async () => {
-    const same = [effect('a', file('old'), file('old')), effect('b', file('b'), file('b'))];
+    const same = [delta('a', file('old'), file('old')), delta('b', file('b'), file('b'))];
     const store = await openMemoryStore();
     const pending = pendingChange('c1', { owner: 'dead', entry: changeEntry('c1', same) });
     await store.record({ announce: pending });
     const tree = { a: file('theirs'), b: file('b') };
     await recover({ store, pending }, tree);
     expect(tree.a).toEqual(file('theirs'));
-    const effects = [effect('a', file('old'), file('theirs', { kept: false }))];
-    expect(await store.entries({})).toMatchObject([{ effects }]);
+    const deltas = [delta('a', file('old'), file('theirs', { kept: false }))];
+    expect(await store.entries({})).toMatchObject([{ deltas }]);
   });
 
   it('stays announced while its files cannot be read', async () => {

@@ -1,13 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
-import { ABSENT, type Delta } from '../model/delta.ts';
 import {
-  type Effect,
-  type NewEntry,
-  type PendingChange,
+  ABSENT,
+  byPath,
+  type Delta,
+  endsOf,
+  joinMoves,
   type State,
   sameContent,
   sameState,
-} from '../model/entry.ts';
+} from '../model/delta.ts';
+import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
@@ -112,7 +114,7 @@ async function untilGone(world: World, owner: string): Promise<void> {
 }
 
 async function recoverOne(world: World, pending: PendingChange): Promise<void> {
-  const effects = pending.entry.effects ?? [];
+  const deltas = byPath(pending.entry.deltas);
   const release = await world.locks.acquire(keysToSettle(world, pending), LIMITS.lockTimeoutMs);
   // Stop if another process holds the lock: it has recorded the change's result, or will.
   if (release === undefined) return;
@@ -123,7 +125,7 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
     if (pending.host !== undefined) return await settleHostLeft(world, pending);
     // The record of the change is the list of its temporary files: it stays until they are removed.
     const named = { ...world, disk: { ...world.disk, change: pending.change } };
-    const paths = effects.map(({ key, relative }) => world.workspace.named(key, relative));
+    const paths = deltas.map(({ key, relative }) => world.workspace.named(key, relative));
     if (!paths.map((path) => areTempsCleared(named, { path })).every((isClear) => isClear)) return;
     await recoverChange(
       {
@@ -155,29 +157,34 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
 }
 
 /**
- * Reverts begun effects, newest first. Leaves files that another program has changed or that cannot
+ * Reverts begun deltas, newest first. Leaves files that another program has changed or that cannot
  * be restored. The journal then records them.
  */
-async function takeBack(world: World, begun: readonly StartedEffect[]): Promise<void> {
+async function takeBack(world: World, begun: readonly StartedDelta[]): Promise<void> {
   const moved = new Set<string>();
   for (const item of begun.toReversed()) {
-    if (moved.has(item.effect.key) || isSomeoneElses(item)) continue;
-    const source = begun.find(({ effect, state }) => effect.movedTo === item.effect.key && state === 'done');
+    if (moved.has(item.delta.key) || isSomeoneElses(item)) continue;
+    const source = begun.find(({ delta, state }) => isSource(delta, item.delta) && state === 'done');
     if (source === undefined) {
       await run(world, deltaBack(item));
       continue;
     }
-    moved.add(source.effect.key);
-    const { key, relative } = item.effect;
+    moved.add(source.delta.key);
+    const { key, relative } = item.delta;
     await run(world, { ...deltaBack(source), movedFrom: { key, relative } });
     // Restore the file that the move replaced, now that its path is free.
     await run(world, { ...deltaBack(item), before: ABSENT });
   }
 }
 
+/** True for the removal half of a move. */
+function isSource({ key, after }: Delta, { movedFrom }: Delta): boolean {
+  return movedFrom?.key === key && after.kind === 'absent';
+}
+
 /** True if the file has neither the content before the change nor the content after it: another program wrote it. */
-function isSomeoneElses({ effect, current, state }: StartedEffect): boolean {
-  return state === 'done' && !sameContent(effect.after, current);
+function isSomeoneElses({ delta, current, state }: StartedDelta): boolean {
+  return state === 'done' && !sameContent(delta.after, current);
 }
 
 async function run(world: World, delta: Delta): Promise<void> {
@@ -191,8 +198,8 @@ async function run(world: World, delta: Delta): Promise<void> {
   }
 }
 
-function deltaBack({ effect, current }: StartedEffect): Delta {
-  const { key, relative, before } = effect;
+function deltaBack({ delta, current }: StartedDelta): Delta {
+  const { key, relative, before } = delta;
   return { key, relative, before: current, after: before };
 }
 
@@ -204,12 +211,12 @@ function deltaBack({ effect, current }: StartedEffect): Delta {
 export interface RecoveredChange {
   readonly change: string;
   readonly outcome: 'done' | 'partly' | 'not-done' | 'unclear';
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
 }
 
-/** An effect that a dead process began. */
-export interface StartedEffect {
-  readonly effect: Effect;
+/** A delta that a dead process began. */
+export interface StartedDelta {
+  readonly delta: Delta;
   /** The current state of the path. */
   readonly current: State;
   /**
@@ -227,7 +234,7 @@ interface RecoveryOptions {
    * Restores the state before a change that was only begun, except where other programs changed it
    * since.
    */
-  readonly takeBack: (begun: readonly StartedEffect[]) => Promise<void>;
+  readonly takeBack: (begun: readonly StartedDelta[]) => Promise<void>;
   readonly now: () => number;
 }
 
@@ -240,69 +247,70 @@ export async function recoverChange(
   options: RecoveryOptions,
   { change, entry, locked }: PendingChange,
 ): Promise<RecoveredChange> {
-  const announced = entry.effects ?? [];
+  const announced = byPath(entry.deltas);
   let begun = await lookAt(options, announced);
   if (begun !== undefined && locked !== undefined && isOnlyBegun(announced, begun)) {
     await options.takeBack(begun);
-    begun = (await lookAt(options, announced))?.filter(({ effect }) => !isMadeFolder(effect));
+    begun = (await lookAt(options, announced))?.filter(({ delta }) => !isMadeFolder(delta));
   }
-  if (begun === undefined) return { change, outcome: 'unclear', effects: announced };
-  const effects = begun.map(asItIs);
+  if (begun === undefined) return { change, outcome: 'unclear', deltas: entry.deltas ?? [] };
+  const done = begun.map(asItIs);
+  const deltas = joinMoves(done);
   await options.store.record({
     ifPending: change,
     settle: [change],
-    ...(effects.length === 0
+    ...(deltas.length === 0
       ? {}
-      : { entries: [{ ...entryFor(entry, effects), atMs: options.now(), recovered: true }] }),
+      : { entries: [{ ...entryFor(entry, deltas), atMs: options.now(), recovered: true }] }),
   });
-  if (effects.length === 0) return { change, outcome: 'not-done', effects };
-  return { change, outcome: effects.length < meant(announced).length ? 'partly' : 'done', effects };
+  if (deltas.length === 0) return { change, outcome: 'not-done', deltas };
+  return { change, outcome: done.length < meant(announced).length ? 'partly' : 'done', deltas };
 }
 
-/** The effects that were begun, in order; undefined if the state of one cannot be read. */
+/** The deltas that were begun, in order; undefined if the state of one cannot be read. */
 async function lookAt(
   { sideOf }: RecoveryOptions,
-  effects: readonly Effect[],
-): Promise<StartedEffect[] | undefined> {
-  const begun: StartedEffect[] = [];
+  deltas: readonly Delta[],
+): Promise<StartedDelta[] | undefined> {
+  const begun: StartedDelta[] = [];
   /**
-   * The first effect that was not begun. Effects run in order, so a later effect counts as begun
+   * The first delta that was not begun. Effects run in order, so a later delta counts as begun
    * only if its path has the planned content, or was emptied for the move that is `stopped`.
    */
-  let stopped: Effect | undefined;
-  for (const effect of effects) {
+  let stopped: Delta | undefined;
+  for (const delta of deltas) {
     let current: State;
     try {
-      current = await sideOf(effect.key);
+      current = await sideOf(delta.key);
     } catch {
       return undefined;
     }
-    if (isUntouched(effect, current)) {
-      if (!isIdle(effect)) stopped ??= effect;
-    } else if (isGap(effect, current, effects) && (stopped === undefined || stopped.movedTo === effect.key))
-      begun.push({ effect, current, state: 'gap' });
-    else if (stopped === undefined || sameContent(effect.after, current))
-      begun.push({ effect, current, state: 'done' });
+    if (isUntouched(delta, current)) {
+      if (!isIdle(delta)) stopped ??= delta;
+    } else if (isGap(delta, current, deltas) && (stopped === undefined || isSource(stopped, delta)))
+      begun.push({ delta, current, state: 'gap' });
+    else if (stopped === undefined || sameContent(delta.after, current))
+      begun.push({ delta, current, state: 'done' });
   }
   return begun;
 }
 
-function isOnlyBegun(announced: readonly Effect[], begun: readonly StartedEffect[]): boolean {
+function isOnlyBegun(announced: readonly Delta[], begun: readonly StartedDelta[]): boolean {
   if (begun.length === 0) return false;
   return begun.length < meant(announced).length || begun.some(({ state }) => state === 'gap');
 }
 
-/** The effects whose planned result differs from the state before them. */
-function meant(effects: readonly Effect[]): readonly Effect[] {
-  return effects.filter((effect) => !isIdle(effect));
+/** The deltas whose planned result differs from the state before them. */
+function meant(deltas: readonly Delta[]): readonly Delta[] {
+  return deltas.filter((delta) => !isIdle(delta));
 }
 
 /**
  * True if the path is as it was before the change. False also if another process changed the path,
- * so that it is neither as before nor as planned. Such an effect is recorded, so that a later undo
+ * so that it is neither as before nor as planned. Such a delta is recorded, so that a later undo
  * detects the difference.
  */
-function isUntouched({ before, after }: Effect, current: State): boolean {
+function isUntouched({ before, after }: Delta, current: State): boolean {
   return sameContent(before, after) ? sameState(before, current) : sameContent(before, current);
 }
 
@@ -310,43 +318,47 @@ function isUntouched({ before, after }: Effect, current: State): boolean {
  * True if the planned result equals the state before the change. For another program's change, that
  * can mean that its result was not known in advance.
  */
-function isIdle({ before, after }: Effect): boolean {
+function isIdle({ before, after }: Delta): boolean {
   return sameState(before, after);
 }
 
 /**
- * True if nothing exists at the path because the process died in the middle of the effect.
+ * True if nothing exists at the path because the process died in the middle of the delta.
  * Replacing a file leaves no such gap. A move, or a change of kind, first removes the old entry.
  */
-function isGap({ key, before, after }: Effect, current: State, effects: readonly Effect[]): boolean {
+function isGap(delta: Delta, current: State, deltas: readonly Delta[]): boolean {
+  const { before, after } = delta;
   if (current.kind !== 'absent' || before.kind === 'absent' || after.kind === 'absent') return false;
-  return before.kind !== after.kind || effects.some((other) => other.movedTo === key);
+  return (
+    before.kind !== after.kind ||
+    (delta.movedFrom !== undefined && deltas.some((other) => isSource(other, delta)))
+  );
 }
 
 /**
  * True for a folder that the change created. If it still exists after the change was reverted,
  * other programs use it. The folder then stays, and the journal does not record it as created.
  */
-function isMadeFolder({ before, after }: Effect): boolean {
+function isMadeFolder({ before, after }: Delta): boolean {
   return before.kind === 'absent' && after.kind === 'directory';
 }
 
 /**
- * The effect for the journal. If the result of another program's change was not known in advance,
+ * The delta for the journal. If the result of another program's change was not known in advance,
  * the current state becomes the result.
  */
-function asItIs({ effect, current }: StartedEffect): Effect {
-  return isIdle(effect)
-    ? { ...effect, after: current.kind === 'file' ? { ...current, kept: false } : current }
-    : effect;
+function asItIs({ delta, current }: StartedDelta): Delta {
+  return isIdle(delta)
+    ? { ...delta, after: current.kind === 'file' ? { ...current, kept: false } : current }
+    : delta;
 }
 
 /**
- * The journal entry for the effects that were done. If the change was an undo, only their keys are
+ * The journal entry for the deltas that were done. If the change was an undo, only their keys are
  * recorded as undone.
  */
-function entryFor(entry: NewEntry, effects: readonly Effect[]): NewEntry {
+function entryFor(entry: NewEntry, deltas: readonly Delta[]): NewEntry {
   const { undone } = entry;
-  if (undone === undefined || effects.length === entry.effects?.length) return { ...entry, effects };
-  return { ...entry, effects, undone: { ...undone, keys: effects.map(({ key }) => key) } };
+  if (undone === undefined || deltas.length === entry.deltas?.length) return { ...entry, deltas };
+  return { ...entry, deltas, undone: { ...undone, keys: deltas.flatMap(endsOf) } };
 }

@@ -2,8 +2,7 @@ import { BATCH_FILES, batchContext, changeFailed } from '../disk/context.ts';
 import { clearTemps } from '../disk/names.ts';
 import { type Committed, type Conflict, putBackFile } from '../disk/replace.ts';
 import type { Staged } from '../disk/temp-file.ts';
-import { addEffects, inverse } from '../model/delta.ts';
-import type { Effect } from '../model/entry.ts';
+import { addDelta, type Delta, inverse } from '../model/delta.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
@@ -44,7 +43,7 @@ export async function worldFor(
 
 /** What a change has done, to be recorded. */
 export interface DoneChange {
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
   readonly displaced: readonly Displaced[];
   readonly results: readonly Omit<ChangeResult, 'change'>[];
   readonly sightings: readonly Sighting[];
@@ -179,11 +178,11 @@ export class RunningChange {
 
   /** What was done, after all deltas were applied. */
   get done(): DoneChange {
-    const [effects, displaced]: [Effect[], Displaced[]] = [[], []];
+    const [deltas, displaced]: [Delta[], Displaced[]] = [[], []];
     const stayed = new Set<string>();
     const committed = new Map<string, Committed>();
     for (const { delta, applied } of this.#steps.flatMap((step) => step.applied)) {
-      addEffectsDone(effects, delta, applied);
+      addDeltaDone(deltas, delta, applied);
       if (applied.displaced !== undefined) displaced.push(applied.displaced);
       if (applied.stayed) stayed.add(delta.key);
       if (applied.committed !== undefined) committed.set(delta.key, applied.committed);
@@ -194,7 +193,7 @@ export class RunningChange {
         this.#steps.flatMap((step) => (step.plan === plan ? step.applied.map(({ applied }) => applied) : [])),
       ),
     );
-    return { effects, displaced, results, ...this.#knowledge(stayed, committed), stayed };
+    return { deltas, displaced, results, ...this.#knowledge(stayed, committed), stayed };
   }
 
   /** What the session knows after the change. */
@@ -241,13 +240,12 @@ async function ignoringErrno(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function addEffectsDone(
-  effects: Effect[],
+function addDeltaDone(
+  deltas: Delta[],
   delta: PlannedDelta,
   { stayed, idle, committed, folderMode }: AppliedDelta,
 ): void {
-  if (!stayed && !idle)
-    addEffects(effects, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
+  if (!stayed && !idle) addDelta(deltas, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
 }
 
 /** The state after a delta, with the mode that the file or folder really got. */

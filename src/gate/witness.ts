@@ -1,5 +1,6 @@
 import { readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import { lastAt } from '../model/delta.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -232,7 +233,7 @@ export async function noteOutsideChanges(world: World, knowledge: Knowledge): Pr
  * Undefined if another program has changed the file since.
  */
 function authorOf({ key, sha256 }: ChangedFile, last: Entry | undefined): string | undefined {
-  const left = last?.effects?.findLast((effect) => effect.key === key)?.after;
+  const left = lastAt(last?.deltas, key)?.after;
   if (left === undefined) return undefined;
   return (left.kind === 'file' ? left.fingerprint.sha256 : '') === sha256 ? last?.session : undefined;
 }

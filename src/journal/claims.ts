@@ -1,5 +1,6 @@
 import type { Claim } from '../model/claim.ts';
-import { COMMAND_LINE, type Effect, type Entry, type NewEntry, type State } from '../model/entry.ts';
+import { byPath, type Delta, type State } from '../model/delta.ts';
+import { COMMAND_LINE, type Entry, type NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { defined } from '../model/record.ts';
 import type { Store } from '../store/store.ts';
@@ -15,13 +16,13 @@ export function claimsIn(changes: readonly NewEntry[], keys?: readonly string[])
   const claims = new Map<string, Claim>();
   const wanted = keys === undefined ? undefined : new Set(keys);
   for (const entry of changes.filter(isWork))
-    for (const effect of entry.effects ?? []) {
-      if (wanted?.has(effect.key) === false || isFolder(effect)) continue;
-      const id = `${entry.session}\0${effect.key}`;
+    for (const delta of byPath(entry.deltas)) {
+      if (wanted?.has(delta.key) === false || isFolder(delta)) continue;
+      const id = `${entry.session}\0${delta.key}`;
       const newer = claims.get(id);
-      if (newer === undefined) claims.set(id, claimOf(entry, effect));
+      if (newer === undefined) claims.set(id, claimOf(entry, delta));
       // An older change in another turn belongs to a claim that has ended.
-      else if (newer.turn === entry.turn) claims.set(id, since(newer, entry, effect));
+      else if (newer.turn === entry.turn) claims.set(id, since(newer, entry, delta));
     }
   return [...claims.values()];
 }
@@ -31,11 +32,11 @@ function isWork({ session, undoes, undoesPart }: NewEntry): boolean {
   return session !== COMMAND_LINE && undoes === undefined && undoesPart === undefined;
 }
 
-export function isFolder({ before, after }: Effect): boolean {
+export function isFolder({ before, after }: Delta): boolean {
   return before.kind === 'directory' || after.kind === 'directory';
 }
 
-function claimOf({ session, turn, root, atMs }: NewEntry, { key, relative, before, after }: Effect): Claim {
+function claimOf({ session, turn, root, atMs }: NewEntry, { key, relative, before, after }: Delta): Claim {
   return {
     session,
     key,
@@ -49,7 +50,7 @@ function claimOf({ session, turn, root, atMs }: NewEntry, { key, relative, befor
 }
 
 /** The same claim, begun by an earlier change. */
-function since({ before: _, ...claim }: Claim, { atMs }: NewEntry, { before }: Effect): Claim {
+function since({ before: _, ...claim }: Claim, { atMs }: NewEntry, { before }: Delta): Claim {
   return { ...claim, sinceMs: atMs, ...defined({ before: fingerprintIn(before) }) };
 }
 

@@ -8,7 +8,7 @@ import {
   readEntry,
   sessionRecord,
 } from '../../test/store/samples.ts';
-import type { Effect, State } from '../model/entry.ts';
+import type { Delta, State } from '../model/delta.ts';
 import type { Images } from '../store/images.ts';
 import { type Connection, openMemory } from '../store/sqlite/connection.ts';
 import { LocalImages } from '../store/sqlite/local-images.ts';
@@ -70,7 +70,7 @@ class Setting {
   }
 }
 
-function edited(before: string): Effect {
+function edited(before: string): Delta {
   const side: State = { kind: 'file', fingerprint: fingerprintOf(before), mode: 0o644, kept: true };
   return { key: `${ROOT}/a`, relative: 'a', before: side, after: ABSENT };
 }

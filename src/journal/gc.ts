@@ -1,4 +1,6 @@
-import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
+import type { Delta } from '../model/delta.ts';
+import { byPath } from '../model/delta.ts';
+import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -198,7 +200,7 @@ function usageOf(images: readonly KeptImage[]): ImageUsage {
 
 /** The hashes of the stored file contents that an undo or redo of the entry needs. */
 function imagesOf(entry: NewEntry): string[] {
-  const sides = (entry.effects ?? []).flatMap(({ before, after }) => [before, after]);
+  const sides = byPath(entry.deltas).flatMap(({ before, after }) => [before, after]);
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }
 
@@ -297,8 +299,10 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
 async function hashesOf(store: Store, purged: string | undefined): Promise<ReadonlySet<string>> {
   const isPurged = (key = ''): boolean => (purged === undefined ? isSecretPath(key) : isWithin(key, purged));
   const hashes = new Set<string>();
-  for await (const { effects = [] } of walkEntries(store, { kinds: ['change'] }))
-    for (const sha256 of effects.filter((effect) => isPurged(effect.key)).flatMap(sidesOf))
+  for await (const { deltas = [] } of walkEntries(store, { kinds: ['change'] }))
+    for (const sha256 of byPath(deltas)
+      .filter((delta) => isPurged(delta.key))
+      .flatMap(sidesOf))
       hashes.add(sha256);
   for await (const { sightings } of withSightings(store, await store.sessions()))
     for (const { key, fingerprint } of sightings) if (isPurged(key)) hashes.add(fingerprint?.sha256 ?? '');
@@ -309,7 +313,7 @@ async function hashesOf(store: Store, purged: string | undefined): Promise<Reado
   return hashes;
 }
 
-function sidesOf({ before, after }: Effect): string[] {
+function sidesOf({ before, after }: Delta): string[] {
   return [before, after].flatMap((side) => (side.kind === 'file' ? [side.fingerprint.sha256] : []));
 }
 

@@ -1,7 +1,7 @@
-import { ABSENT, type Delta, inOrder, inverse } from '../model/delta.ts';
-import { type Effect, type Entry, sameContent } from '../model/entry.ts';
+import { ABSENT, type Delta, endsOf, inOrder, inverse, type NamedPath, sameContent } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import { isBelow, isWithin } from '../model/path.ts';
-import { effective, isUndo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
+import { isUndo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
 
 /** A delta that takes one of a change back, at the present paths. */
 export interface Inverse extends Delta {
@@ -16,14 +16,17 @@ export interface Inverse extends Delta {
  * following, because they are reversed first.
  */
 export function inversesOf(history: UndoHistory, selection: readonly Selected[]): readonly Inverse[] {
-  const selected = new Set(selection.flatMap(({ effects }) => effects));
+  const selected = new Set(selection.flatMap(({ deltas }) => deltas));
   const start = selection.at(-1)?.entry.seq ?? 0;
   const found: FollowedDelta[] = [];
   for (const entry of history.changes.filter(({ seq }) => seq >= start)) {
     const own: FollowedDelta[] = [];
-    for (const { delta, effect } of deltasOf(entry)) {
-      if (selected.has(effect)) own.push(followedDelta(entry, delta));
-      else for (const earlier of [found, own]) followMove(earlier, delta);
+    const steps = history
+      .effective(entry)
+      .flatMap((delta) => stepsOf(delta).map((step) => ({ step, isTaken: selected.has(delta) })));
+    for (const { step, isTaken } of steps) {
+      if (isTaken) own.push(followedDelta(entry, step));
+      else for (const earlier of [found, own]) followMove(earlier, step);
     }
     for (const each of entry.action === 'run' ? ordered(own) : own) found.push(each);
   }
@@ -34,7 +37,7 @@ export function inversesOf(history: UndoHistory, selection: readonly Selected[])
 
 /**
  * Orders the inverse deltas of a command, so that they can be applied from the last to the first.
- * The journal has the effects of a command in no order, except that a folder move divides them.
+ * The journal has the deltas of a command in no order, except that a folder move divides them.
  */
 function ordered(found: readonly FollowedDelta[]): readonly FollowedDelta[] {
   const at = found.findLastIndex(
@@ -72,21 +75,19 @@ function followedDelta(entry: Entry, delta: Delta): FollowedDelta {
   return { inverse: back, to: new Followed(back, holds), from };
 }
 
-type PathNow = Pick<Delta, 'key' | 'relative'>;
-
 /** A path that later folder moves take along. `empty`: nothing is there, so it follows only its folder. */
 class Followed {
-  now: PathNow;
+  now: NamedPath;
   readonly #holds: 'entry' | 'empty';
   /** True after something else has moved to the path: what was there before is gone. */
   #isTaken = false;
 
-  constructor({ key, relative }: PathNow, holds: 'entry' | 'empty') {
+  constructor({ key, relative }: NamedPath, holds: 'entry' | 'empty') {
     this.now = { key, relative };
     this.#holds = holds;
   }
 
-  follow(to: PathNow, from: PathNow): void {
+  follow(to: NamedPath, from: NamedPath): void {
     const { key, relative } = this.now;
     if (this.#isTaken) return;
     if (isWithin(key, to.key)) this.#isTaken = true;
@@ -98,34 +99,17 @@ class Followed {
   }
 }
 
-/** The deltas of a change, each with the effect that the journal has for it. The two effects of a move are one delta. */
-function* deltasOf(entry: Entry): Generator<{ readonly delta: Delta; readonly effect: Effect }> {
-  const effects = effective(entry);
-  const arrived = new Set<Effect>();
-  for (const [index, effect] of effects.entries()) {
-    const { key, relative, before, after, movedTo: to } = effect;
-    if (arrived.has(effect)) continue;
-    const next = effects[index + 1];
-    // Search only the effects after the source: in a batch, an earlier effect may have the same key.
-    const arrival = next?.key === to ? next : effects.find((each, at) => at > index && each.key === to);
-    if (arrival === undefined || !isMove(effect, arrival))
-      yield { delta: { key, relative, before, after }, effect };
-    else {
-      arrived.add(arrival);
-      const place = { key: arrival.key, relative: arrival.relative };
-      if (arrival.before.kind !== 'absent')
-        yield { delta: { ...place, before: arrival.before, after: ABSENT }, effect: arrival };
-      yield {
-        delta: { ...place, before: ABSENT, after: arrival.after, movedFrom: { key, relative } },
-        effect,
-      };
-    }
-  }
-}
-
-/** True if the two effects are those of one move: the entry left its path and arrived unchanged. */
-function isMove(source: Effect, arrival: Effect): boolean {
-  return source.after.kind === 'absent' && sameContent(source.before, arrival.after);
+/**
+ * A delta in steps that have an inverse. A move that replaced a file removed it first. A file that was
+ * changed after its move counts as removed there and made here.
+ */
+function stepsOf({ movedFrom, ...delta }: Delta): readonly Delta[] {
+  if (movedFrom === undefined) return [delta];
+  const { key, relative, before, after } = delta;
+  const { was = after, ...from } = movedFrom;
+  if (!sameContent(was, after)) return [{ ...from, before: was, after: ABSENT }, delta];
+  const move = { key, relative, before: ABSENT, after, movedFrom: from };
+  return before.kind === 'absent' ? [move] : [{ key, relative, before, after: ABSENT }, move];
 }
 
 /**
@@ -141,14 +125,16 @@ export function changeBetween(
     newer,
   }: { readonly keys: readonly string[]; readonly older: Entry; readonly newer?: Entry | undefined },
 ): Entry | undefined {
-  const selected = new Set(selection.flatMap(({ effects }) => effects));
+  const selected = new Set(selection.flatMap(({ deltas }) => deltas));
   const end = newer?.seq ?? Number.POSITIVE_INFINITY;
   const since = history.changes.filter(({ seq }) => seq > older.seq && seq < end);
   const ids = new Set(since.map(({ change }) => change));
   return since.findLast(
     (entry) =>
       !takenBackBy(entry).changes.some((change) => ids.has(change)) &&
-      history.standing(entry).some((effect) => keys.includes(effect.key) && !selected.has(effect)),
+      history
+        .standing(entry)
+        .some((delta) => endsOf(delta).some((key) => keys.includes(key)) && !selected.has(delta)),
   );
 }
 
@@ -161,13 +147,14 @@ export function othersInside(
   selection: readonly Selected[],
   { moved, folders }: { readonly moved: Entry; readonly folders: readonly string[] },
 ): Entry | undefined {
-  const selected = new Set(selection.flatMap(({ effects }) => effects));
-  const isInside = ({ key }: Effect): boolean => folders.some((folder) => isBelow(key, folder));
+  const selected = new Set(selection.flatMap(({ deltas }) => deltas));
+  const isInside = (delta: Delta): boolean =>
+    endsOf(delta).some((key) => folders.some((folder) => isBelow(key, folder)));
   return history.changes.find(
     (entry) =>
       entry.seq > moved.seq &&
       entry.session !== moved.session &&
       !isUndo(entry) &&
-      history.standing(entry).some((effect) => isInside(effect) && !selected.has(effect)),
+      history.standing(entry).some((delta) => isInside(delta) && !selected.has(delta)),
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ABSENT, changeEntry, effect, FOLDER, file, ROOT, readEntry } from '../../test/store/samples.ts';
+import { ABSENT, changeEntry, delta, FOLDER, file, move, ROOT, readEntry } from '../../test/store/samples.ts';
 import {
   history,
   inverses,
@@ -10,7 +10,8 @@ import {
   unkept,
   type Wanted,
 } from '../../test/store/undoing.ts';
-import type { Effect, NewEntry } from '../model/entry.ts';
+import type { Delta } from '../model/delta.ts';
+import type { NewEntry } from '../model/entry.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -23,70 +24,67 @@ import {
   withoutPaths,
 } from './undo-history.ts';
 
-const moved = (from: string, to: string): Effect[] => [
-  { ...effect(from, FOLDER, ABSENT), movedTo: key(to) },
-  effect(to, ABSENT, FOLDER),
-];
-const undo = (changes: readonly string[], ...effects: readonly Effect[]): Partial<NewEntry> => ({
+const moved = (from: string, to: string): Delta[] => [move(from, to, FOLDER)];
+const undo = (changes: readonly string[], ...deltas: readonly Delta[]): Partial<NewEntry> => ({
   action: 'undo',
   undone: { changes },
-  effects,
+  deltas,
 });
 
 describe('each kind of change has inverse deltas, newest first', () => {
-  it.each<[string, readonly Effect[], readonly string[]]>([
-    ['create', [effect('a', ABSENT, unkept('x'))], ['a: x 644 -> absent']],
+  it.each<[string, readonly Delta[], readonly string[]]>([
+    ['create', [delta('a', ABSENT, unkept('x'))], ['a: x 644 -> absent']],
     [
       'create with new folders',
-      [effect('d', ABSENT, FOLDER), effect('d/e', ABSENT, FOLDER), effect('d/e/a', ABSENT, unkept('x'))],
+      [delta('d', ABSENT, FOLDER), delta('d/e', ABSENT, FOLDER), delta('d/e/a', ABSENT, unkept('x'))],
       ['d/e/a: x 644 -> absent', 'd/e: directory -> absent', 'd: directory -> absent'],
     ],
     [
       'edit, with the earlier mode',
-      [effect('a', file('x', { mode: 0o755 }), file('y', { mode: 0o755 }))],
+      [delta('a', file('x', { mode: 0o755 }), file('y', { mode: 0o755 }))],
       ['a: y 755 -> x 755'],
     ],
-    ['a change of mode alone', [effect('a', file('x'), file('x', { mode: 0o755 }))], ['a: x 755 -> x 644']],
-    ['delete', [effect('a', file('x'), ABSENT)], ['a: absent -> x 644']],
-    ['delete of a link', [effect('l', LINK, ABSENT)], ['l: absent -> => ../x']],
+    ['a change of mode alone', [delta('a', file('x'), file('x', { mode: 0o755 }))], ['a: x 755 -> x 644']],
+    ['delete', [delta('a', file('x'), ABSENT)], ['a: absent -> x 644']],
+    ['delete of a link', [delta('l', LINK, ABSENT)], ['l: absent -> => ../x']],
     [
       'recursive delete',
-      [effect('d/e', file('x'), ABSENT), effect('d/l', LINK, ABSENT), effect('d', FOLDER, ABSENT)],
+      [delta('d/e', file('x'), ABSENT), delta('d/l', LINK, ABSENT), delta('d', FOLDER, ABSENT)],
       ['d: absent -> directory', 'd/l: absent -> => ../x', 'd/e: absent -> x 644'],
     ],
     [
       'move of a file, whose bytes are only at the destination',
-      [{ ...effect('a', unkept('x'), ABSENT), movedTo: key('b') }, effect('b', ABSENT, unkept('x'))],
+      [move('a', 'b', unkept('x'))],
       ['a: absent -> x 644 from b'],
     ],
     [
       'move over a file',
-      [{ ...effect('a', unkept('x'), ABSENT), movedTo: key('b') }, effect('b', file('y'), unkept('x'))],
+      [move('a', 'b', unkept('x'), file('y'))],
       ['a: absent -> x 644 from b', 'b: absent -> y 644'],
     ],
     [
       'a destination with other bytes than the source had',
-      [{ ...effect('a', file('x'), ABSENT), movedTo: key('b') }, effect('b', ABSENT, file('y'))],
+      [{ ...delta('b', ABSENT, file('y')), movedFrom: { key: key('a'), relative: 'a', was: file('x') } }],
       ['b: y 644 -> absent', 'a: absent -> x 644'],
     ],
     ['move of a folder, whose contents are not listed', moved('d', 'f'), ['d: absent -> directory from f']],
     [
       'a folder that replaced a file',
-      [effect('p', file('x'), ABSENT), effect('p', ABSENT, FOLDER), effect('p/q', ABSENT, unkept('y'))],
+      [delta('p', file('x'), ABSENT), delta('p', ABSENT, FOLDER), delta('p/q', ABSENT, unkept('y'))],
       ['p/q: y 644 -> absent', 'p: directory -> absent', 'p: absent -> x 644'],
     ],
-  ])('%s', (_what, effects, expected) => {
-    expect(inverses(history(effects), { kind: 'change', change: 'c1' })).toEqual(expected);
-    expect(undone(history(effects), { kind: 'change', change: 'c1' })).toEqual({ changes: ['c1'] });
+  ])('%s', (_what, deltas, expected) => {
+    expect(inverses(history(deltas), { kind: 'change', change: 'c1' })).toEqual(expected);
+    expect(undone(history(deltas), { kind: 'change', change: 'c1' })).toEqual({ changes: ['c1'] });
   });
 });
 
 describe('a target selects', () => {
   const entries = history(
-    { effects: [effect('a', file('1'), file('2'))], session: 's' },
-    { effects: [effect('b', file('1'), file('2'))], session: 't' },
-    { effects: [effect('a', file('2'), file('3')), effect('c', file('1'), file('2'))], session: 's' },
-    { effects: [effect('d', ABSENT, file('1'))], session: 't', root: '/elsewhere' },
+    { deltas: [delta('a', file('1'), file('2'))], session: 's' },
+    { deltas: [delta('b', file('1'), file('2'))], session: 't' },
+    { deltas: [delta('a', file('2'), file('3')), delta('c', file('1'), file('2'))], session: 's' },
+    { deltas: [delta('d', ABSENT, file('1'))], session: 't', root: '/elsewhere' },
   );
 
   it.each<[string, Wanted, readonly string[], readonly string[]]>([
@@ -130,22 +128,18 @@ describe('a target selects', () => {
   });
 
   it('with a file of a batch, the other end of its move and the folders made for it alone', () => {
-    const batch = history([
-      { ...effect('a', unkept('x'), ABSENT), movedTo: key('b') },
-      effect('b', ABSENT, unkept('x')),
-      effect('c', file('1'), file('2')),
-    ]);
+    const batch = history([move('a', 'b', unkept('x')), delta('c', file('1'), file('2'))]);
     expect(inverses(batch, { kind: 'last', key: key('b') })).toEqual(['a: absent -> x 644 from b']);
-    const made = history([effect('d', ABSENT, FOLDER), effect('d/a', ABSENT, unkept('x'))]);
+    const made = history([delta('d', ABSENT, FOLDER), delta('d/a', ABSENT, unkept('x'))]);
     expect(inverses(made, { kind: 'last', key: key('d/a') })).toHaveLength(2);
   });
 
   it('with a file of a deleted folder, the folders that contain it; with a folder, its contents', () => {
     const deleted = history([
-      effect('d/e/a', file('x'), ABSENT),
-      effect('d/e', FOLDER, ABSENT),
-      effect('d/b', file('y'), ABSENT),
-      effect('d', FOLDER, ABSENT),
+      delta('d/e/a', file('x'), ABSENT),
+      delta('d/e', FOLDER, ABSENT),
+      delta('d/b', file('y'), ABSENT),
+      delta('d', FOLDER, ABSENT),
     ]);
     expect(inverses(deleted, { kind: 'last', key: key('d/b') })).toEqual([
       'd: absent -> directory',
@@ -159,22 +153,16 @@ describe('a target selects', () => {
   });
 
   it('no paths that are left out, and of a move neither end', () => {
-    const known = new UndoHistory(
-      history([
-        { ...effect('a', unkept('x'), ABSENT), movedTo: key('b') },
-        effect('b', ABSENT, unkept('x')),
-        effect('c', file('1'), file('2')),
-      ]),
-    );
+    const known = new UndoHistory(history([move('a', 'b', unkept('x')), delta('c', file('1'), file('2'))]));
     const all = selectChanges(known, { roots: [ROOT], kind: 'all' });
     expect(lines(known, withoutPaths(all, new Set([key('b')])))).toEqual(['c: 2 644 -> 1 644']);
   });
 });
 
 describe('folder moves that stay take along', () => {
-  const created = effect('d/a', ABSENT, file('1'));
-  it.each<[string, readonly Effect[], readonly (readonly Effect[])[], string]>([
-    ['a changed file', [effect('d/a', file('1'), file('2'))], [moved('d', 'e')], 'e/a: 2 644 -> 1 644'],
+  const created = delta('d/a', ABSENT, file('1'));
+  it.each<[string, readonly Delta[], readonly (readonly Delta[])[], string]>([
+    ['a changed file', [delta('d/a', file('1'), file('2'))], [moved('d', 'e')], 'e/a: 2 644 -> 1 644'],
     [
       'a file through several moves',
       [created],
@@ -183,13 +171,13 @@ describe('folder moves that stay take along', () => {
     ],
     [
       'the place of a deleted file',
-      [effect('d/a', file('1'), ABSENT)],
+      [delta('d/a', file('1'), ABSENT)],
       [moved('d', 'e')],
       'e/a: absent -> 1 644',
     ],
     [
       'not the place of the folder itself',
-      [effect('d', FOLDER, ABSENT)],
+      [delta('d', FOLDER, ABSENT)],
       [moved('d', 'e')],
       'd: absent -> directory',
     ],
@@ -202,15 +190,15 @@ describe('folder moves that stay take along', () => {
     ],
   ])('%s', (_what, mine, moves, expected) => {
     const entries = history(
-      { effects: mine, session: 's' },
-      ...moves.map((effects) => ({ effects, session: 't' })),
+      { deltas: mine, session: 's' },
+      ...moves.map((deltas) => ({ deltas, session: 't' })),
     );
     expect(inverses(entries, { kind: 'all', session: 's' })).toEqual([expected]);
   });
 
   it('nothing if the move is taken back too', () => {
-    const entries = history([effect('d/a', file('1'), file('2'))], moved('d', 'f'), [
-      effect('f/a', file('2'), file('3')),
+    const entries = history([delta('d/a', file('1'), file('2'))], moved('d', 'f'), [
+      delta('f/a', file('2'), file('3')),
     ]);
     expect(inverses(entries, { kind: 'all' })).toEqual([
       'f/a: 3 644 -> 2 644',
@@ -221,11 +209,11 @@ describe('folder moves that stay take along', () => {
 });
 
 describe('undo and redo', () => {
-  const edits = [[effect('a', file('1'), file('2'))], [effect('a', file('2'), file('3'))]];
+  const edits = [[delta('a', file('1'), file('2'))], [delta('a', file('2'), file('3'))]];
   const undoOf = (change: string, before: string, after: string): Partial<NewEntry> => ({
     action: 'undo',
     undoes: change,
-    effects: [effect('a', file(before), file(after))],
+    deltas: [delta('a', file(before), file(after))],
   });
 
   it('a second undo undoes the next older change', () => {
@@ -241,44 +229,44 @@ describe('undo and redo', () => {
     expect(inverses(once, { kind: 'change', change: 'c3' })).toEqual(['a: 2 644 -> 3 644']);
   });
 
-  it('a redone change is in effect again, and is the next to be undone', () => {
+  it('a redone change is in delta again, and is the next to be undone', () => {
     const redone = history(...edits, undoOf('c2', '3', '2'), undoOf('c3', '2', '3'));
     expect(undone(redone, { kind: 'last' }).changes).toEqual(['c2']);
     expect(undone(redone, { kind: 'all' }).changes).toEqual(['c2', 'c1']);
   });
 
   it('an undo of one file of a batch leaves the rest to be undone', () => {
-    const batch = [effect('a', file('1'), file('2')), effect('b', file('1'), file('2'))];
+    const batch = [delta('a', file('1'), file('2')), delta('b', file('1'), file('2'))];
     const part = { changes: ['c1'], keys: [key('a')] };
-    const entries = history(batch, { effects: [effect('a', file('2'), file('1'))], undone: part });
+    const entries = history(batch, { deltas: [delta('a', file('2'), file('1'))], undone: part });
     expect(inverses(entries, { kind: 'last' })).toEqual(['b: 2 644 -> 1 644']);
     expect(inverses(entries, { kind: 'last', key: key('a') })).toEqual([]);
   });
 
-  it('a file of a batch is in effect again if its own undo is undone, even after an undo of the rest', () => {
-    const batch = [effect('a', file('1'), file('2')), effect('b', file('1'), file('2'))];
+  it('a file of a batch is in delta again if its own undo is undone, even after an undo of the rest', () => {
+    const batch = [delta('a', file('1'), file('2')), delta('b', file('1'), file('2'))];
     const first = {
-      effects: [effect('a', file('2'), file('1'))],
+      deltas: [delta('a', file('2'), file('1'))],
       undone: { changes: ['c1'], keys: [key('a')] },
     };
     const rest = undone(history(batch, first), { kind: 'change', change: 'c1' });
     expect(rest).toEqual({ changes: ['c1'], keys: [key('b')] });
-    const second = { effects: [effect('b', file('2'), file('1'))], undone: rest };
-    const redo = { effects: [effect('a', file('1'), file('2'))], undone: { changes: ['c2'] } };
+    const second = { deltas: [delta('b', file('2'), file('1'))], undone: rest };
+    const redo = { deltas: [delta('a', file('1'), file('2'))], undone: { changes: ['c2'] } };
     const entries = history(batch, first, second, redo);
     expect(inverses(entries, { kind: 'change', change: 'c1' })).toEqual(['a: 2 644 -> 1 644']);
   });
 
-  it('a change without a net effect is skipped', () => {
-    const idle = [effect('b', ABSENT, file('1')), effect('b', file('1'), ABSENT)];
+  it('a change without a net delta is skipped', () => {
+    const idle = [delta('b', ABSENT, file('1')), delta('b', file('1'), ABSENT)];
     expect(undone(history(...edits, idle), { kind: 'last' }).changes).toEqual(['c2']);
   });
 });
 
 describe('the whole course of changes', () => {
-  const MADE = [effect('k', ABSENT, FOLDER), effect('k/a', ABSENT, file('1'))];
-  const gone = [effect('k/a', file('1'), ABSENT), effect('k', FOLDER, ABSENT)];
-  const mine = [effect('b', file('1'), file('2'))];
+  const MADE = [delta('k', ABSENT, FOLDER), delta('k/a', ABSENT, file('1'))];
+  const gone = [delta('k/a', file('1'), ABSENT), delta('k', FOLDER, ABSENT)];
+  const mine = [delta('b', file('1'), file('2'))];
 
   function courseOf(entries: ReturnType<typeof history>, session?: string): readonly string[] | undefined {
     const known = new UndoHistory(entries);
@@ -292,13 +280,13 @@ describe('the whole course of changes', () => {
     ['is not needed without an undo', history(MADE, mine), undefined, undefined],
     [
       'is not taken if another session has changed something',
-      history({ effects: mine, session: 't' }, MADE, undo(['c2'], ...gone), MADE),
+      history({ deltas: mine, session: 't' }, MADE, undo(['c2'], ...gone), MADE),
       't',
       undefined,
     ],
     [
       'is not taken if a change of another session was undone and redone',
-      history({ session: 't', effects: MADE }, mine, undo(['c1'], ...gone), undo(['c3'], ...MADE)),
+      history({ session: 't', deltas: MADE }, mine, undo(['c1'], ...gone), undo(['c3'], ...MADE)),
       'agent',
       undefined,
     ],
@@ -317,7 +305,7 @@ describe('the entries that an undo needs', () => {
     for (let i = 0; i < 500; i++) {
       const session = i === 250 || i === 251 ? 'rare' : `s${i % 2}`;
       const path = session === 'rare' ? 'rare' : `f${i}`;
-      const change = changeEntry(`c${i}`, [effect(path, file(`${i % 10}`), file(`${(i + 1) % 10}`))], {
+      const change = changeEntry(`c${i}`, [delta(path, file(`${i % 10}`), file(`${(i + 1) % 10}`))], {
         session,
         atMs: i,
       });
@@ -339,12 +327,12 @@ describe('the entries that an undo needs', () => {
     const store = await longJournal();
     const target = { roots: [ROOT], ...wanted } as UndoTarget;
     const known = new UndoHistory(await entriesForUndo(store, target));
-    expect(undoneBy(selectChanges(known, target)).changes).toEqual(expected);
+    expect(undoneBy(known, selectChanges(known, target)).changes).toEqual(expected);
   });
 
   it('include later changes of other sessions and workspaces, because they may block the undo', async () => {
     const store = await longJournal();
-    const late = changeEntry('late', [effect('rare', file('2'), file('3'))], { root: '/home', session: 'x' });
+    const late = changeEntry('late', [delta('rare', file('2'), file('3'))], { root: '/home', session: 'x' });
     await store.record({ entries: [late] });
     const found = await entriesForUndo(store, { roots: [ROOT], kind: 'last', session: 'rare' });
     expect(found.map(({ change }) => change)).toContain('late');
@@ -352,8 +340,8 @@ describe('the entries that an undo needs', () => {
 });
 
 describe('after the undo of a large change', () => {
-  const LARGE: readonly Effect[] = Array.from({ length: 20_000 }, (_, number) =>
-    effect(`f${number}`, file('x'), file('y')),
+  const LARGE: readonly Delta[] = Array.from({ length: 20_000 }, (_, number) =>
+    delta(`f${number}`, file('x'), file('y')),
   );
   const back = LARGE.map((each) => ({ ...each, before: each.after, after: each.before }));
 
@@ -368,7 +356,7 @@ describe('after the undo of a large change', () => {
       },
     ],
   ])('%s', (_what, change, undoing) => {
-    const entries = history([effect('a', file('x'), file('y'))], LARGE, undoing);
+    const entries = history([delta('a', file('x'), file('y'))], LARGE, undoing);
     expect(inverses(entries, { kind: 'change', change })).toHaveLength(1);
   });
 });

@@ -1,10 +1,11 @@
-import { type Effect, type Entry, type State, sameState, type Undone } from '../model/entry.ts';
+import { byPath, type Delta, endsOf, joinMoves, type State, sameState } from '../model/delta.ts';
+import type { Entry, Undone } from '../model/entry.ts';
 import { foldersAbove, isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 
 /**
- * The changes of a journal in the order they were made. Knows which of their effects were undone.
+ * The changes of a journal in the order they were made. Knows which of their deltas were undone.
  */
 export class UndoHistory {
   /** All changes, oldest first. */
@@ -12,6 +13,7 @@ export class UndoHistory {
   readonly #undoers = new Map<string, Entry[]>();
   /** The keys that each partial undo covers. Sets, because they are searched for every file of a change. */
   readonly #covered = new Map<Entry, ReadonlySet<string>>();
+  readonly #effective = new Map<Entry, readonly Delta[]>();
 
   /** Accepts entries in any order; ignores those that are not changes. */
   constructor(entries: readonly Entry[]) {
@@ -37,14 +39,34 @@ export class UndoHistory {
     return undoers.find((undo) => undo.seq > entry.seq && covers(undo) && !this.undoerOf(undo, key));
   }
 
-  isPartlyUndone(entry: Entry): boolean {
-    return (entry.effects ?? []).some(({ key }) => this.undoerOf(entry, key) !== undefined);
+  /** The undo that reverted a delta of a change. For a move, it reverted both ends. */
+  undoerOfDelta(entry: Entry, delta: Delta): Entry | undefined {
+    return this.undoerOf(entry, oldKeyOf(delta));
   }
 
-  /** The effects of a change that are still in place: no undo in effect has reverted them. */
-  standing(entry: Entry): Effect[] {
-    return effective(entry).filter(({ key }) => this.undoerOf(entry, key) === undefined);
+  isPartlyUndone(entry: Entry): boolean {
+    return (entry.deltas ?? []).some((delta) => this.undoerOfDelta(entry, delta) !== undefined);
   }
+
+  /** The deltas of a change that are still in place: no undo in effect has reverted them. */
+  standing(entry: Entry): Delta[] {
+    return this.effective(entry).filter((delta) => this.undoerOfDelta(entry, delta) === undefined);
+  }
+
+  /**
+   * The deltas of a change, without those at paths that it left in the same state as before. All
+   * deltas if the change moved a folder: an undo must then reverse each of them.
+   */
+  effective(entry: Entry): readonly Delta[] {
+    const known = this.#effective.get(entry) ?? effectiveDeltas(entry);
+    this.#effective.set(entry, known);
+    return known;
+  }
+}
+
+/** The path of a delta before its change: the old path of what was moved. */
+function oldKeyOf({ key, movedFrom }: Delta): string {
+  return movedFrom?.key ?? key;
 }
 
 /** The changes that an entry undid; empty if it is not an undo. */
@@ -56,22 +78,18 @@ export function isUndo(entry: Entry): boolean {
   return takenBackBy(entry).changes.length > 0;
 }
 
-/**
- * The effects of a change, without those at paths that it left in the same state as before. All
- * effects if the change moved a folder: an undo must then reverse each of them.
- */
-export function effective(entry: Entry): readonly Effect[] {
-  const { effects = [] } = entry;
+function effectiveDeltas({ deltas = [] }: Entry): readonly Delta[] {
   const first = new Map<string, State>();
   const idle = new Set<string>();
-  for (const effect of effects) {
-    if (effect.before.kind === 'directory' && effect.movedTo !== undefined) return effects;
-    const before = first.get(effect.key) ?? effect.before;
-    first.set(effect.key, before);
-    if (sameState(before, effect.after)) idle.add(effect.key);
-    else idle.delete(effect.key);
+  const halves = byPath(deltas);
+  for (const { key, before, after, movedFrom } of halves) {
+    if (movedFrom !== undefined && after.kind === 'directory') return deltas;
+    const start = first.get(key) ?? before;
+    first.set(key, start);
+    if (sameState(start, after)) idle.add(key);
+    else idle.delete(key);
   }
-  return idle.size === 0 ? effects : effects.filter(({ key }) => !idle.has(key));
+  return idle.size === 0 ? deltas : joinMoves(halves.filter(({ key }) => !idle.has(key)));
 }
 
 /**
@@ -96,10 +114,10 @@ export type UndoTarget = { readonly roots: readonly string[]; readonly key?: str
     }
 );
 
-/** A change, with the effects to undo. */
+/** A change, with the deltas to undo. */
 export interface Selected {
   readonly entry: Entry;
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
 }
 
 /** The changes that a target selects, newest first; empty if there is nothing to undo. */
@@ -108,9 +126,9 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
   const selected: Selected[] = [];
   for (const entry of history.changes.toReversed()) {
     if (!isWanted(entry, target)) continue;
-    const effects = ofKey(history.standing(entry), target.key);
-    if (effects.length === 0 || (target.kind === 'last' && isRemainder(history, entry, effects))) continue;
-    selected.push({ entry, effects });
+    const deltas = ofKey(history.standing(entry), target.key);
+    if (deltas.length === 0 || (target.kind === 'last' && isRemainder(history, entry, deltas))) continue;
+    selected.push({ entry, deltas });
     if (target.kind !== 'all') break;
   }
   return selected;
@@ -120,23 +138,23 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
  * True if a change was undone except for folders that it created and that other files need. An undo
  * of the last change skips such a change.
  */
-function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
-  const isMadeFolder = ({ before, after }: Effect): boolean =>
+function isRemainder(history: UndoHistory, entry: Entry, deltas: readonly Delta[]): boolean {
+  const isMadeFolder = ({ before, after }: Delta): boolean =>
     before.kind === 'absent' && after.kind === 'directory';
-  return effects.every(isMadeFolder) && history.isPartlyUndone(entry);
+  return deltas.every(isMadeFolder) && history.isPartlyUndone(entry);
 }
 
 /**
- * True if the selection leaves out an effect of its change. This also counts an effect that another
+ * True if the selection leaves out a delta of its change. This also counts a delta that another
  * undo has already reverted, because that undo may itself be undone later.
  */
-function isPartial({ entry, effects }: Selected): boolean {
-  const selected = new Set(effects.map(({ key }) => key));
-  return effective(entry).some(({ key }) => !selected.has(key));
+function isPartial(history: UndoHistory, { entry, deltas }: Selected): boolean {
+  const selected = new Set(deltas.flatMap(endsOf));
+  return history.effective(entry).some((delta) => endsOf(delta).some((key) => !selected.has(key)));
 }
 
 /**
- * Selects every effect since an entry, including undos. Leaves out an effect that is already undone
+ * Selects every delta since an entry, including undos. Leaves out a delta that is already undone
  * by an undo outside the selection.
  */
 function selectSince(history: UndoHistory, target: Since): Selected[] {
@@ -144,12 +162,12 @@ function selectSince(history: UndoHistory, target: Since): Selected[] {
   const taken = new Map<Entry, ReadonlySet<string>>();
   for (const entry of history.changes.toReversed()) {
     if (!isSince(entry, target)) continue;
-    const effects = effective(entry).filter(({ key }) => {
-      const undoer = history.undoerOf(entry, key);
-      return undoer === undefined || taken.get(undoer)?.has(key) === true;
+    const deltas = history.effective(entry).filter((delta) => {
+      const undoer = history.undoerOfDelta(entry, delta);
+      return undoer === undefined || taken.get(undoer)?.has(oldKeyOf(delta)) === true;
     });
-    taken.set(entry, new Set(effects.map(({ key }) => key)));
-    if (effects.length > 0) selected.push({ entry, effects });
+    taken.set(entry, new Set(deltas.flatMap(endsOf)));
+    if (deltas.length > 0) selected.push({ entry, deltas });
   }
   return selected;
 }
@@ -171,53 +189,53 @@ function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
 }
 
 /**
- * The effects of a change on a path: on the path itself, on everything below it, and at the other
+ * The deltas of a change on a path: on the path itself, on everything below it, and at the other
  * end of a move. A change of a single file is taken as a whole, including the folders it created.
  */
-function ofKey(standing: readonly Effect[], key: string | undefined): readonly Effect[] {
+function ofKey(standing: readonly Delta[], key: string | undefined): readonly Delta[] {
   if (key === undefined) return standing;
-  if (!standing.some((effect) => effect.key === key)) return [];
-  const isOwn = (each: string): boolean => isWithin(each, key);
+  if (!standing.some((delta) => endsOf(delta).includes(key))) return [];
   const own = new Set([key]);
-  for (const effect of standing) {
-    const ends = [effect.key, effect.movedTo ?? effect.key];
-    if (ends.some(isOwn)) for (const end of ends) own.add(end);
+  for (const delta of standing) {
+    const ends = endsOf(delta);
+    if (ends.some((each) => isWithin(each, key))) for (const end of ends) own.add(end);
   }
+  const isOwn = (delta: Delta): boolean => endsOf(delta).some((each) => own.has(each));
   const above = foldersAbove(own);
-  const isAbove = (effect: Effect): boolean => above.has(effect.key);
-  const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);
-  if (standing.every((effect) => own.has(effect.key) || madeFor(effect))) return standing;
+  const isAbove = (delta: Delta): boolean => above.has(delta.key);
+  const madeFor = (delta: Delta): boolean => delta.after.kind === 'directory' && isAbove(delta);
+  if (standing.every((delta) => isOwn(delta) || madeFor(delta))) return standing;
   // Restore a deleted file together with the folders that were deleted above it.
-  const removedAround = (effect: Effect): boolean => effect.before.kind === 'directory' && isAbove(effect);
-  return standing.filter((effect) => own.has(effect.key) || removedAround(effect));
+  const removedAround = (delta: Delta): boolean => delta.before.kind === 'directory' && isAbove(delta);
+  return standing.filter((delta) => isOwn(delta) || removedAround(delta));
 }
 
-/** Leaves out effects on the given paths. Of a move, both ends are left out if one is. */
+/** Leaves out deltas on the given paths. A move is left out if one of its ends is. */
 export function withoutPaths(
   selection: readonly Selected[],
   paths: ReadonlySet<string>,
 ): readonly Selected[] {
   if (paths.size === 0) return selection;
-  return selection.flatMap(({ entry, effects }) => {
+  return selection.flatMap(({ entry, deltas }) => {
     const left = new Set(paths);
-    for (const effect of entry.effects ?? []) {
-      const ends = [effect.key, effect.movedTo ?? effect.key];
-      if (ends.some((end) => paths.has(end))) for (const end of ends) left.add(end);
-    }
-    const rest = effects.filter(({ key }) => !left.has(key));
-    return rest.length === 0 ? [] : [{ entry, effects: rest }];
+    for (const delta of entry.deltas ?? [])
+      if (endsOf(delta).some((end) => paths.has(end))) for (const end of endsOf(delta)) left.add(end);
+    const rest = deltas.filter((delta) => !endsOf(delta).some((key) => left.has(key)));
+    return rest.length === 0 ? [] : [{ entry, deltas: rest }];
   });
 }
 
 /** The selected changes, for the journal entry of their undo. */
-export function undoneBy(selection: readonly Selected[]): Undone {
+export function undoneBy(history: UndoHistory, selection: readonly Selected[]): Undone {
   const changes = selection.map(({ entry }) => entry.change ?? '');
-  return selection.some(isPartial) ? { changes, keys: keysTouched(selection) } : { changes };
+  return selection.some((each) => isPartial(history, each))
+    ? { changes, keys: keysTouched(selection) }
+    : { changes };
 }
 
 /** The keys of all paths that the selected changes touched. */
 export function keysTouched(selection: readonly Selected[]): readonly string[] {
-  return [...new Set(selection.flatMap(({ effects }) => effects.map(({ key }) => key)))];
+  return [...new Set(selection.flatMap(({ deltas }) => deltas.flatMap(endsOf)))];
 }
 
 /**
@@ -233,15 +251,17 @@ export function wholeCourse(
   const start = courseStart(history, selection);
   const since = history.changes.filter(({ seq }) => start !== undefined && seq >= start);
   if (!since.some(isUndo)) return undefined;
-  const selected = new Set(selection.flatMap(({ effects }) => effects));
+  const selected = new Set(selection.flatMap(({ deltas }) => deltas));
   const keys = new Set(keysTouched(selection));
   const course: Selected[] = [];
   for (const entry of since.toReversed()) {
-    const effects = effective(entry).filter(({ key }) => isWithin(key, root) || keys.has(key));
-    const goes = (effect: Effect): boolean =>
-      selected.has(effect) || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
-    if (!effects.every(goes)) return undefined;
-    course.push({ entry, effects });
+    const deltas = history
+      .effective(entry)
+      .filter((delta) => endsOf(delta).some((key) => isWithin(key, root) || keys.has(key)));
+    const goes = (delta: Delta): boolean =>
+      selected.has(delta) || isUndo(entry) || history.undoerOfDelta(entry, delta) !== undefined;
+    if (!deltas.every(goes)) return undefined;
+    course.push({ entry, deltas });
   }
   return course;
 }

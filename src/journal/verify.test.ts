@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { changeEntry, effect, file, readEntry } from '../../test/store/samples.ts';
+import { changeEntry, delta, file, readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { loadSqlite } from '../store/sqlite/driver.ts';
 import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
@@ -11,7 +11,7 @@ async function filled(store: Store, count: number): Promise<Store> {
   const entries = Array.from({ length: count }, (_, i) =>
     i % 2 === 0
       ? readEntry({ atMs: i })
-      : changeEntry(`c${i}`, [effect('a', file('x'), file('y'))], { path: 'a' }),
+      : changeEntry(`c${i}`, [delta('a', file('x'), file('y'))], { path: 'a' }),
   );
   await store.record({ entries });
   return store;
@@ -128,9 +128,7 @@ describe('verifyChain', () => {
       const { path: _, ...root } = readEntry({ session: text, text, label: text });
       await store.record({ entries: [readEntry({ path: text, session: text }), root] });
       await store.record({
-        entries: [
-          changeEntry(text, [effect(text, file('x'), file('y')), effect('b', file('x'), file(text))]),
-        ],
+        entries: [changeEntry(text, [delta(text, file('x'), file('y')), delta('b', file('x'), file(text))])],
       });
     }
     expect(await verifyChain(store)).toMatchObject({ ok: true });

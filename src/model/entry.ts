@@ -1,5 +1,6 @@
 import type { Coverage, LineRange } from './coverage.ts';
-import { type Fingerprint, sameFingerprint } from './fingerprint.ts';
+import type { Delta, NamedPath } from './delta.ts';
+import type { Fingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
 import type { ShownAs } from './sighting.ts';
 import type { GitPosition, TurnMark } from './turn.ts';
@@ -35,45 +36,6 @@ export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
   unjudged: true,
 };
 
-/** A path's state before or after a change, with enough data to restore it. */
-export type State =
-  | { readonly kind: 'absent' }
-  | {
-      readonly kind: 'file';
-      readonly fingerprint: Fingerprint;
-      /** Permission bits (without file type). */
-      readonly mode: number;
-      /**
-       * True if the store holds the bytes. Without them, an undo that would restore this state is
-       * refused.
-       */
-      readonly kept: boolean;
-    }
-  | { readonly kind: 'link'; readonly target: string }
-  | { readonly kind: 'directory'; readonly mode: number };
-
-/** The effect of one change on one path. A move has two effects; a batch or a recursive delete has many. */
-export interface Effect {
-  /** Canonical absolute path. */
-  readonly key: string;
-  /** The path, relative to the root. */
-  readonly relative: string;
-  readonly before: State;
-  readonly after: State;
-  /**
-   * On the source of a move: the canonical path of the destination. The content of a moved folder
-   * moves along and is not listed.
-   */
-  readonly movedTo?: string;
-  /** The file has been in the state `before` since this time: its ctime in microseconds. Absent if it is not known. */
-  readonly sinceUs?: number;
-}
-
-/** Converts a ctime to microseconds, for `Effect.sinceUs`. */
-export function microseconds(ctimeNs: bigint): number {
-  return Number(ctimeNs / 1000n);
-}
-
 /**
  * One line of the journal, before the store adds its number and hash. It never holds file contents.
  */
@@ -96,9 +58,9 @@ export interface NewEntry extends Partial<TurnMark> {
    * ignore case).
    */
   readonly key?: string;
-  /** Id of the change, for `change` entries; a batch is one entry with many effects. */
+  /** Id of the change, for `change` entries; a batch is one entry with many deltas. */
   readonly change?: string;
-  readonly effects?: readonly Effect[];
+  readonly deltas?: readonly Delta[];
   readonly code?: RefusalCode;
   /**
    * A sentence for users: a notice, a session event, or the reason of a bypass. On an entry of kind `look`: how much
@@ -262,14 +224,14 @@ export interface PendingChange {
    */
   readonly locked?: readonly string[];
   /**
-   * Set if another program makes the change. Holds the facts, besides the effects, that are needed
+   * Set if another program makes the change. Holds the facts, besides the deltas, that are needed
    * to record the result.
    */
   readonly host?: HostAnnouncement;
 }
 
 /**
- * A change that another program makes. The effects in `PendingChange.entry` hold the state before
+ * A change that another program makes. The deltas in `PendingChange.entry` hold the state before
  * the change and the fingerprint of the expected bytes.
  */
 interface HostAnnouncement {
@@ -284,7 +246,7 @@ interface HostAnnouncement {
   readonly intents?: string;
   /** The files whose text changes. */
   readonly writes: readonly HostWrite[];
-  /** Present if a shell command makes the change. It may change files that the effects do not name. */
+  /** Present if a shell command makes the change. It may change files that the deltas do not name. */
   readonly command?: AnnouncedCommand;
   /** Notices that the caller shows once the change has ended. */
   readonly untold?: readonly Notice[];
@@ -311,7 +273,7 @@ export interface AnnouncedCommand {
   readonly movable?: readonly string[];
   /** Folders that the command line moves. Their contents are not stored. */
   readonly folders?: readonly MovableFolder[];
-  /** Folders whose entries the effects list completely. Other entries are new after the command. */
+  /** Folders whose entries the deltas list completely. Other entries are new after the command. */
   readonly trees?: readonly WholeTree[];
   readonly layer?: LayerExpectation;
   /**
@@ -332,7 +294,7 @@ export interface WholeTree {
 }
 
 /** A folder before a command. `inode`: its device and inode number, as in `movable`. */
-export interface MovableFolder extends Pick<Effect, 'key' | 'relative'> {
+export interface MovableFolder extends NamedPath {
   readonly inode: string;
 }
 
@@ -357,13 +319,13 @@ export interface TreeSnapshot {
   /** Set if the root is in no git repository: an empty repository in the state folder, used instead. */
   readonly repository?: string;
   /**
-   * Untracked files, and tracked files that differ from their blob. The announced effects list
+   * Untracked files, and tracked files that differ from their blob. The announced deltas list
    * them, and the store keeps their bytes.
    */
   readonly loose: readonly string[];
   /**
    * Tracked files whose bytes cannot be derived from their blob, because git has converted them, for
-   * example mixed line endings. The announced effects list them, as far as the limits allow.
+   * example mixed line endings. The announced deltas list them, as far as the limits allow.
    */
   readonly converted: readonly string[];
   /** Nested repositories and submodules, which the snapshot does not cover. */
@@ -382,23 +344,4 @@ export interface HostWrite {
   readonly text: 'whole' | 'parts' | 'unknown' | 'command';
   /** The lines of the announced bytes that the session knows, its own new ones among them. */
   readonly known?: Coverage | undefined;
-}
-
-/**
- * True if two states of a path have the same kind and content. Ignores permissions and whether the
- * bytes are kept.
- */
-export function sameContent(a: State, b: State): boolean {
-  if (a.kind === 'file' && b.kind === 'file') return sameFingerprint(a.fingerprint, b.fingerprint);
-  if (a.kind === 'link' && b.kind === 'link') return a.target === b.target;
-  return a.kind === b.kind;
-}
-
-/** True if two states of a path have the same content and permissions. */
-export function sameState(a: State, b: State): boolean {
-  return sameContent(a, b) && modeOf(a) === modeOf(b);
-}
-
-function modeOf(side: State): number | undefined {
-  return side.kind === 'file' || side.kind === 'directory' ? side.mode : undefined;
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, parse, relative, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
-import type { Entry, State } from '../model/entry.ts';
+import type { State } from '../model/delta.ts';
+import { byPath, lastAt } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
@@ -151,12 +153,13 @@ async function versionsOf({ store }: Records, key: string): Promise<readonly Ver
     name = undefined;
     const bound = before === Number.POSITIVE_INFINITY ? {} : { beforeSeq: before };
     for await (const entry of walkEntries(store, { key: current, kinds: ['change'], ...bound })) {
-      const effect = entry.effects?.find((each) => each.key === current);
-      if (effect === undefined) continue;
-      const source = entry.effects?.find(({ movedTo }) => movedTo === current);
-      versions.unshift({ entry, before: source?.before ?? effect.before, after: effect.after });
-      if (source === undefined) continue;
-      name = source.key;
+      const delta = lastAt(entry.deltas, current);
+      if (delta === undefined) continue;
+      const { after, movedFrom } = delta;
+      const [source = delta] = byPath([delta]);
+      versions.unshift({ entry, before: source.before, after });
+      if (movedFrom === undefined) continue;
+      name = movedFrom.key;
       before = entry.seq;
       break;
     }

@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { lastAt } from '../model/delta.ts';
 import type { Entry, EntryKind } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import { entryKeys } from '../store/entry-columns.ts';
@@ -73,8 +74,7 @@ export class EntryChoice {
     const key = this.#missing;
     if (key === undefined) return undefined;
     const last = await store.lastChange(key);
-    const effect = last?.effects?.find((each) => each.key === key);
-    return effect?.before.kind === 'directory' ? key : undefined;
+    return lastAt(last?.deltas, key)?.before.kind === 'directory' ? key : undefined;
   }
 
   #fits(entry: Entry, folder: string | undefined): boolean {

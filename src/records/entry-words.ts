@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
-import type { Effect, Entry } from '../model/entry.ts';
-import { defined } from '../model/record.ts';
+import { byPath, type Delta } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import type { ShownAs } from '../model/sighting.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { apartFromGit, GITS_OWN_FILES } from '../report/git-files.ts';
@@ -9,13 +9,6 @@ import type { RecordsPlace } from './records.ts';
 
 /** In the summary of an entry, longer commands, globs and reasons are cut to this many characters. */
 const MAX_COMMAND = 40;
-
-/** An entry for programs: the journal's fields, with its time as ISO 8601. */
-export function entryData(entry: Entry): object {
-  const { seq, atMs, kind, session, root, path, change, hash, ...rest } = entry;
-  const at = new Date(atMs).toISOString();
-  return { seq, at, atMs, kind, session, root, ...rest, ...defined({ path, change }), hash };
-}
 
 /**
  * A change and its path in a few words. For a command, these are the command line and, in brackets,
@@ -91,9 +84,9 @@ export function absolutePathOf({ root, path }: Pick<Entry, 'root' | 'path'>): st
 
 function changeWords(entry: Entry): string {
   // Folders created or removed along with a file are not counted.
-  const isFile = ({ before, after }: Effect): boolean =>
+  const isFile = ({ before, after }: Delta): boolean =>
     ![before, after].some((side) => side.kind === 'directory');
-  const { shown, gits } = apartFromGit(entry.effects?.filter(isFile) ?? [], ({ relative }) => relative);
+  const { shown, gits } = apartFromGit(byPath(entry.deltas).filter(isFile), ({ relative }) => relative);
   const files = new Set(shown.map(({ key }) => key)).size;
   const counted = files > 1 && entry.action !== 'move' ? [`${files} files`] : [];
   const named = gits.length === 0 ? counted : [...counted, GITS_OWN_FILES];

@@ -1,4 +1,6 @@
-import type { Effect, Entry, State } from '../model/entry.ts';
+import type { State } from '../model/delta.ts';
+import { byPath, type Delta, lastAt } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import type { RefusalCode } from '../model/verdict.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { diffLines } from '../text/diff.ts';
@@ -43,25 +45,25 @@ async function judged(records: Records, refusal: Entry): Promise<ObservedRefusal
     order: 'oldest',
     limit: 1,
   });
-  const effect = next?.effects?.find((each) => each.key === key);
-  if (next === undefined || effect === undefined) return { refusal, verdict: 'unknown' };
-  const verdict = await verdictOf(records, refusal, { ...effect, root: next.root });
+  const delta = lastAt(next?.deltas, key);
+  if (next === undefined || delta === undefined) return { refusal, verdict: 'unknown' };
+  const verdict = await verdictOf(records, refusal, { ...delta, root: next.root });
   return { refusal, verdict, ...(next.change === undefined ? {} : { change: next.change }) };
 }
 
 async function verdictOf(
   { images }: Records,
   { seen }: Entry,
-  effect: Effect & { readonly root: string },
+  delta: Delta & { readonly root: string },
 ): Promise<ObservedRefusal['verdict']> {
-  const { before, after } = effect;
+  const { before, after } = delta;
   if (before.kind === 'absent') return 'wrong';
   if (after.kind === 'absent') return 'right';
   const textOf = (state: State): Promise<string | undefined> =>
-    findText(images, state.kind === 'file' ? state.fingerprint : undefined, effect);
+    findText(images, state.kind === 'file' ? state.fingerprint : undefined, delta);
   const [live, left] = [await textOf(before), await textOf(after)];
   if (live === undefined || left === undefined) return 'unknown';
-  const base = await findText(images, seen?.fingerprint, effect);
+  const base = await findText(images, seen?.fingerprint, delta);
   const isLost = base === undefined || base === live ? dropsLines(live, left) : losesChange(base, live, left);
   return isLost ? 'right' : 'wrong';
 }
@@ -111,7 +113,7 @@ export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
   // In observe mode the call itself writes the content. That does not prove that the session had
   // read the file before.
   if (observed === true) return undefined;
-  const key = next?.effects?.find(({ relative }) => relative === refusal.path);
+  const key = byPath(next?.deltas).find(({ relative }) => relative === refusal.path);
   const wrote = key?.after.kind === 'file' ? key.after.fingerprint.sha256 : undefined;
   const met = key?.before.kind === 'file' ? key.before.fingerprint.sha256 : undefined;
   return content !== undefined && wrote === content && met === sha256 ? 'same-content' : undefined;
@@ -126,7 +128,7 @@ export class FalseAlarms {
   add(entry: Entry): boolean {
     const placeOf = (path: string | undefined): string => `${entry.session}\0${path}`;
     if (entry.kind === 'refusal') return falseAlarm(entry, this.#next.get(placeOf(entry.path))) !== undefined;
-    for (const { relative } of entry.effects ?? []) this.#next.set(placeOf(relative), entry);
+    for (const { relative } of byPath(entry.deltas)) this.#next.set(placeOf(relative), entry);
     return false;
   }
 }

@@ -1,4 +1,5 @@
-import { type Entry, type State, sameState } from '../model/entry.ts';
+import { byPath, type State, sameState } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import { foldersAbove } from '../model/path.ts';
 
 /** The combined effect of several changes on one path. */
@@ -19,7 +20,7 @@ export interface NetEffect {
 export function netEffects(changes: readonly Entry[]): NetEffect[] {
   const net = new Map<string, { readonly effect: NetEffect; readonly ids: Set<string> }>();
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {
-    for (const { key, relative, before, after } of entry.effects ?? []) {
+    for (const { key, relative, before, after } of byPath(entry.deltas)) {
       const known = net.get(key);
       const ids = (known?.ids ?? new Set<string>()).add(entry.change ?? '');
       const root = known?.effect.root ?? rootOfPath(key, relative) ?? entry.root;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { ChainReport, VerifyOptions } from '../journal/verify.ts';
-import { ENTRY_KINDS, type Entry } from '../model/entry.ts';
+import { byPath } from '../model/delta.ts';
+import { ENTRY_KINDS } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import {
@@ -19,6 +20,7 @@ import type { Outcome } from '../model/verdict.ts';
 import { defaultHome } from '../session/open-world.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { type Blame, blame } from './blame.ts';
+import { type PublicEntry, publicEntry } from './public-entry.ts';
 import { Records } from './records.ts';
 
 export interface JournalOptions {
@@ -42,7 +44,7 @@ export interface SessionSighting extends Sighting {
 /** Read-only access for programs to the records of Lookfirst. */
 export interface Journal {
   /** Entries that match, newest first unless the filter asks for another order. */
-  entries(filter?: EntryFilter): AsyncIterable<Entry>;
+  entries(filter?: EntryFilter): AsyncIterable<PublicEntry>;
   sightings(filter?: SightingFilter): AsyncIterable<SessionSighting>;
   /**
    * The stored file content with this hash, as named in a journal entry. Undefined if it was not
@@ -70,7 +72,7 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
     throw new Fault('MISUSE', 'a store in memory cannot be opened a second time: name another store');
   const records = await Records.open({ home, store });
   return {
-    entries: (filter = {}) => walkEntries(records.store, checked(ENTRY_FILTER, filter)),
+    entries: (filter = {}) => entriesOf(records, checked(ENTRY_FILTER, filter)),
     sightings: (filter = {}) => sightingsOf(records, checked(SIGHTING_FILTER, filter)),
     image: (sha256) => imageOf(records, sha256),
     blame: (path) => blame(records, { cwd: process.cwd(), path, secrets: 'mask' }),
@@ -118,6 +120,10 @@ function checked<T>(shape: ObjectShape, filter: T): T {
   throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'filter', whole: 'the filter' }));
 }
 
+async function* entriesOf({ store }: Records, filter: EntryFilter): AsyncGenerator<PublicEntry> {
+  for await (const entry of walkEntries(store, filter)) yield publicEntry(entry);
+}
+
 async function* sightingsOf(
   { store }: Records,
   { session, key }: SightingFilter,
@@ -139,8 +145,8 @@ async function imageOf(records: Records, sha256: string): Promise<Uint8Array | u
  * needed because the stored file may have grown: a program may still append to it.
  */
 async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
-  for await (const { effects = [] } of walkEntries(records.store, { kinds: ['change'] }))
-    for (const side of effects.flatMap(({ before, after }) => [before, after]))
+  for await (const { deltas } of walkEntries(records.store, { kinds: ['change'] }))
+    for (const side of byPath(deltas).flatMap(({ before, after }) => [before, after]))
       if (side.kind === 'file' && side.fingerprint.sha256 === sha256) return side.fingerprint;
   for await (const { fingerprint } of sightingsOf(records, {}))
     if (fingerprint?.sha256 === sha256) return fingerprint;

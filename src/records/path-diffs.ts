@@ -1,6 +1,7 @@
 import { FileSystemClock } from '../disk/file-system.ts';
 import { readSnapshot } from '../disk/read.ts';
-import type { Entry, State } from '../model/entry.ts';
+import type { State } from '../model/delta.ts';
+import type { Entry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';

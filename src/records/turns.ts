@@ -1,4 +1,5 @@
-import { effective, isUndo, UndoHistory } from '../journal/undo-history.ts';
+import { isUndo, UndoHistory } from '../journal/undo-history.ts';
+import { byPath, type Delta, endsOf } from '../model/delta.ts';
 import type { Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
@@ -169,7 +170,7 @@ class TurnLog {
     const turn = this.#turnOf(entry);
     if (turn === undefined || entry.change === undefined) return;
     for (const path of filesOf(entry)) turn.files.add(path);
-    const keys = effective(entry).map(({ key }) => key);
+    const keys = new UndoHistory([entry]).effective(entry).flatMap(endsOf);
     turn.changes.push({ change: entry.change, seq: entry.seq, keys });
   }
 
@@ -202,9 +203,10 @@ class TurnLog {
   }
 }
 
-function filesOf({ effects = [] }: Entry): string[] {
-  const isFile = ({ before, after }: (typeof effects)[number]): boolean =>
+function filesOf(entry: Entry): string[] {
+  const deltas = byPath(entry.deltas);
+  const isFile = ({ before, after }: Delta): boolean =>
     before.kind !== 'directory' && after.kind !== 'directory';
-  const files = effects.filter(isFile);
-  return (files.length === 0 ? effects : files).map(({ relative }) => relative);
+  const files = deltas.filter(isFile);
+  return (files.length === 0 ? deltas : files).map(({ relative }) => relative);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { changeEntry, effect, file } from '../../test/store/samples.ts';
+import { changeEntry, delta, file } from '../../test/store/samples.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Records } from './records.ts';
 import { undoJobs } from './undo-jobs.ts';
@@ -7,7 +7,7 @@ import { undoJobs } from './undo-jobs.ts';
 it('makes one undo for each workspace of a session with many changes', async () => {
   const store = await openMemoryStore();
   const entries = Array.from({ length: 2000 }, (_, i) =>
-    changeEntry(`c${i}`, [effect(`f${i}`, file('x'), file('y'))], {
+    changeEntry(`c${i}`, [delta(`f${i}`, file('x'), file('y'))], {
       session: 'one',
       root: i % 2 === 0 ? '/b' : '/a',
     }),

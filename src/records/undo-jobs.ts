@@ -3,6 +3,7 @@ import { undo } from '../gate/undo/undo.ts';
 import { undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { newestSelected } from '../journal/undo-history.ts';
+import { endsOf } from '../model/delta.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import { isOutside } from '../model/path.ts';
 import { defined } from '../model/record.ts';
@@ -59,10 +60,10 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
  * The path that the user named, without following a link at its end, so that a change of the link
  * itself can be undone. Empty if the change did not concern exactly this path.
  */
-function linkIn({ effects = [] }: Entry, { cwd, path }: TakeBackRequest): { readonly path?: string } {
+function linkIn({ deltas = [] }: Entry, { cwd, path }: TakeBackRequest): { readonly path?: string } {
   if (path === undefined) return {};
   const { absolute, key } = canonicalPath(cwd, path, 'parents');
-  return effects.some((effect) => effect.key === key) ? { path: absolute } : {};
+  return deltas.some((delta) => endsOf(delta).includes(key)) ? { path: absolute } : {};
 }
 
 async function jobsPerRoot(

@@ -190,7 +190,7 @@ async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<
   let committed: Outcome<CommittedCommand>;
   try {
     const endStates = await endStatesBeyondLayer(world, ended.beyond);
-    const made = endStates.map(({ effect, now }) => ({ ...effect, after: now.side }));
+    const made = endStates.map(({ delta, now }) => ({ ...delta, after: now.side }));
     const commit = { layer, attributes, command: title, writes, meanwhile: 'merge', answer, made } as const;
     committed = await commitCommand(world, knowledge, { ...commit, times: ended.times });
   } catch (error) {

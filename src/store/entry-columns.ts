@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { endsOf } from '../model/delta.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fault } from '../model/fault.ts';
 import type { Stamp } from '../model/fingerprint.ts';
@@ -72,7 +73,7 @@ export function entryFrom(row: unknown): Entry {
   if (change !== null) entry['change'] = fromColumn(change);
   entry['seq'] = seq;
   entry['hash'] = hash;
-  if (!hasSoundEffects(entry['effects'])) delete entry['effects'];
+  if (!hasSoundDeltas(entry['deltas'])) delete entry['deltas'];
   return entry as unknown as Entry;
 }
 
@@ -106,14 +107,16 @@ function hasOwnColumns(row: EntryRow): boolean {
   return columns.every((value, index) => value === stored[index]);
 }
 
-/** False if a tampered row has effects that no code could use. */
-function hasSoundEffects(effects: unknown): boolean {
-  if (effects === undefined) return true;
-  return Array.isArray(effects) && effects.every(isSoundEffect);
+/** False if a tampered row has deltas that no code could use. */
+function hasSoundDeltas(deltas: unknown): boolean {
+  if (deltas === undefined) return true;
+  return Array.isArray(deltas) && deltas.every(isSoundDelta);
 }
 
-function isSoundEffect(value: unknown): boolean {
+function isSoundDelta(value: unknown): boolean {
   if (!isRecord(value) || typeof value['key'] !== 'string') return false;
+  const from = value['movedFrom'];
+  if (from !== undefined && !(isRecord(from) && typeof from['key'] === 'string')) return false;
   return isRecord(value['before']) && isRecord(value['after']);
 }
 
@@ -144,7 +147,7 @@ export function pendingFrom(text: string, damaged: () => Fault): PendingChange {
   const members = membersOf(text);
   const { change, owner, entry } = members;
   if (typeof change !== 'string' || typeof owner !== 'string' || !isRecord(entry)) throw damaged();
-  if (typeof entry['root'] !== 'string' || !hasSoundEffects(entry['effects'])) throw damaged();
+  if (typeof entry['root'] !== 'string' || !hasSoundDeltas(entry['deltas'])) throw damaged();
   return members as unknown as PendingChange;
 }
 
@@ -189,9 +192,9 @@ export function fromColumn(text: string): string {
   }
 }
 
-/** The keys of all files that an entry concerns: those its effects touched, and its own. */
+/** The keys of all files that an entry concerns: those its deltas touched, and its own. */
 export function entryKeys(entry: NewEntry): ReadonlySet<string> {
-  const keys = new Set(entry.effects?.map((effect) => effect.key));
+  const keys = new Set(entry.deltas?.flatMap(endsOf));
   for (const about of [entry.key, plainKey(entry)]) if (about !== undefined) keys.add(about);
   return keys;
 }
@@ -225,7 +228,7 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
  * the files that it will write; otherwise they are the locked files.
  */
 export function concernedKeys({ locked = [], host, entry }: PendingChange): readonly string[] {
-  return host?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
+  return host?.hold === 'none' ? (entry.deltas ?? []).flatMap(endsOf) : locked;
 }
 
 /** True if the paths are equal or one is inside the other. */

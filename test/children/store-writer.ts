@@ -1,7 +1,7 @@
 // Records as fast as it can into a shared database. Reports acknowledged records to the parent.
 import { knownOf } from '../../src/judge/known.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
+import { BARE_SIGHTING, changeEntry, delta, file } from '../store/samples.ts';
 
 interface Settings {
   readonly file: string;
@@ -20,7 +20,7 @@ await new Promise((resolve) => process.once('message', resolve));
 
 for (let count = 1; settings.records === 0 || count <= settings.records; count++) {
   const change = `${settings.name}-${count}`;
-  const entry = changeEntry(change, [effect('shared.ts', file('x'), file('y'))], { session: settings.name });
+  const entry = changeEntry(change, [delta('shared.ts', file('x'), file('y'))], { session: settings.name });
   const key = `/key/${count % 7}`;
   const before = knownOf(store.recall(settings.name, key));
   if (settings.announce) await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });

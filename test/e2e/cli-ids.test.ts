@@ -31,7 +31,7 @@ describe('the beginning of an id', () => {
         session: 'agent-7',
         root: work.root,
         change,
-        effects: [],
+        deltas: [],
       }),
     );
     await store.record({ entries });

@@ -296,8 +296,8 @@ await describePostgres('attacks on a fleet', (server) => {
   });
 
   it.each([
-    ['a text that is no JSON', `entry = '{"effects":'`],
-    ['effects of another shape', `entry = '{"effects":[{"key":7}]}'`],
+    ['a text that is no JSON', `entry = '{"deltas":'`],
+    ['deltas of another shape', `entry = '{"deltas":[{"key":7}]}'`],
     ['a session that cannot be decoded', `session = E'\\x01"agent'`],
   ])('a change of another process with %s hides nothing and ends no process', async (_, damage) => {
     const url = server.url();

@@ -11,7 +11,7 @@ import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { PostgresImages } from '../../src/store/postgres/postgres-images.ts';
 import { makeSchema } from '../../src/store/postgres/schema.ts';
 import type { Store } from '../../src/store/store.ts';
-import { changeEntry, effect, file, pendingChange } from '../store/samples.ts';
+import { changeEntry, delta, file, pendingChange } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -33,8 +33,8 @@ async function storeAt(url: string): Promise<Store> {
 
 async function fill(url: string, count: number): Promise<void> {
   const store = await storeAt(url);
-  const effects = [effect('a.ts', file('x'), file('y'))];
-  await store.record({ entries: Array.from({ length: count }, (_, n) => changeEntry(`c${n}`, effects)) });
+  const deltas = [delta('a.ts', file('x'), file('y'))];
+  await store.record({ entries: Array.from({ length: count }, (_, n) => changeEntry(`c${n}`, deltas)) });
 }
 
 await describePostgres('a clean-up of a fleet', (server) => {

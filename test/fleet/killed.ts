@@ -78,7 +78,7 @@ export async function agrees(sessions: Sessions, { root }: Scratch, name: string
   // whose answer was lost.
   await ok(witness.write(name, `${text}end\n`));
   const entries = await store.entries({ key: join(root, name), kinds: ['change'], order: 'oldest' });
-  const sides = entries.flatMap(({ effects = [] }) => effects.filter(({ key }) => key === join(root, name)));
+  const sides = entries.flatMap(({ deltas = [] }) => deltas.filter(({ key }) => key === join(root, name)));
   for (const [index, { before }] of sides.entries()) {
     const previous = sides[index - 1];
     if (previous !== undefined) expect(before).toMatchObject({ fingerprint: fingerprintIn(previous.after) });

@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import { copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { State } from '../../src/model/entry.ts';
+import type { State } from '../../src/model/delta.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { effect, file, pendingChange } from '../store/samples.ts';
+import { delta, file, pendingChange } from '../store/samples.ts';
 import { startChild } from '../support/child.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -22,7 +22,7 @@ async function olderDatabase(folder: string): Promise<void> {
   const fingerprint = { sha256: hash('sha256', NEEDED), size: NEEDED.length };
   const before: State = { kind: 'file', fingerprint, mode: 0o644, kept: true };
   const pending = pendingChange('c2');
-  const entry = { ...pending.entry, effects: [effect('a', before, file('y'))] };
+  const entry = { ...pending.entry, deltas: [delta('a', before, file('y'))] };
   const images = { shared: [{ bytes: NEEDED, fingerprint }], here: [] };
   const db = (await loadSqlite())(path);
   db.exec('pragma user_version = 9');

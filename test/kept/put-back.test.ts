@@ -94,7 +94,7 @@ describe.each(SCENES)('$title that fails after another program took one of its n
     const entries = await t.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });
     const [entry] = entries;
     expect(entry).toMatchObject({ recovered: true });
-    expect(entry?.effects?.map(({ relative }) => relative)).toContain(scene.taken);
+    expect(entry?.deltas?.map(({ relative }) => relative)).toContain(scene.taken);
     expect(Buffer.from(await t.sessions.world.images.read(old)).toString()).toMatch(/^old /);
     expect(treeOf(t.root).filter((line) => line.includes('.lookfirst-'))).toEqual([]);
     expect(readFileSync(join(t.root, 'd/b'), 'utf8')).toBe('old b');

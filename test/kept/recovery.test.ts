@@ -57,7 +57,7 @@ describe('a change whose process died in the middle', () => {
     expect(text(root, 'b.txt')).toBe('b\n');
     const [entry] = await sessions.world.store.entries({ kinds: ['change'] });
     expect(entry).toMatchObject({ recovered: true, session: 'ann' });
-    expect(entry?.effects?.map(({ relative }) => relative)).toEqual(['a.txt']);
+    expect(entry?.deltas?.map(({ relative }) => relative)).toEqual(['a.txt']);
   });
 
   it('is settled once, even if another process that found it earlier tries later', async () => {

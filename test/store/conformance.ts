@@ -8,7 +8,7 @@ import {
   ABSENT,
   BARE_SIGHTING,
   changeEntry,
-  effect,
+  delta,
   FULL_SIGHTING,
   file,
   follows,
@@ -159,7 +159,7 @@ function sightings(store: () => Store): void {
 }
 
 function journal(store: () => Store): void {
-  const full = changeEntry('c1', [effect('a.ts', file('x'), ABSENT)], {
+  const full = changeEntry('c1', [delta('a.ts', file('x'), ABSENT)], {
     path: 'a\0\ud800.ts',
     key: '/folded',
     code: 'STALE',
@@ -226,9 +226,9 @@ function filters(store: () => Store): void {
     ['after a number', { afterSeq: 4 }, [6, 5]],
     ['before a number, in pages', { beforeSeq: 3, limit: 1 }, [2]],
     ['all together', { root: ROOT, session: 'agent', kinds: ['change'], sinceMs: 5, afterSeq: 2 }, [3]],
-    ['key: effects and what an entry is about', { key: `${ROOT}/a.ts` }, [4, 3, 2, 1]],
+    ['key: deltas and what an entry is about', { key: `${ROOT}/a.ts` }, [4, 3, 2, 1]],
     ['key, changes only', { key: `${ROOT}/a.ts`, kinds: ['change'] }, [3, 2]],
-    ['key of a second effect', { key: `${ROOT}/b.ts` }, [3]],
+    ['key of a second delta', { key: `${ROOT}/b.ts` }, [3]],
     ['any of several keys', { keys: [`${ROOT}/b.ts`, '/etc'] }, [5, 3]],
     ['key in the root folder of the machine', { key: '/etc' }, [5]],
     ['a folded key', { key: '/folded' }, [6]],
@@ -240,8 +240,8 @@ function filters(store: () => Store): void {
     await store().record({
       entries: [
         readEntry({ atMs: 10 }),
-        changeEntry('c1', [effect('a.ts', file('x'), file('y'))], { atMs: 20 }),
-        changeEntry('c2', [effect('a.ts', file('y'), ABSENT), effect('b.ts', ABSENT, file('y'))], {
+        changeEntry('c1', [delta('a.ts', file('x'), file('y'))], { atMs: 20 }),
+        changeEntry('c2', [delta('a.ts', file('y'), ABSENT), delta('b.ts', ABSENT, file('y'))], {
           atMs: 30,
         }),
         readEntry({ kind: 'refusal', session: 'b', atMs: 40, code: 'STALE' }),
@@ -271,8 +271,8 @@ function filters(store: () => Store): void {
     expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
     await store().record({
       entries: [
-        changeEntry('c1', [effect('a.ts', file('x'), file('y'))]),
-        changeEntry('c2', [effect('b.ts', file('x'), file('y')), effect('a.ts', file('y'), file('z'))], {
+        changeEntry('c1', [delta('a.ts', file('x'), file('y'))]),
+        changeEntry('c2', [delta('b.ts', file('x'), file('y')), delta('a.ts', file('y'), file('z'))], {
           session: 'sibling',
         }),
         readEntry({ path: 'a.ts' }),
@@ -451,7 +451,7 @@ function notes(store: () => Store): void {
 function recent(store: () => Store): void {
   it('`changesSince` returns changes synchronously, newest first, by time, path and session', async () => {
     const change = (id: string, path: string, by: Partial<NewEntry>): NewEntry => ({
-      ...changeEntry(id, [effect(path, file('x'), file('y'))]),
+      ...changeEntry(id, [delta(path, file('x'), file('y'))]),
       ...by,
     });
     await store().record({
@@ -492,7 +492,7 @@ function pruning(store: () => Store): void {
   ])(
     'pruning through %i leaves %j and a checkpoint from which the chain continues',
     async (through, left, checkpoint) => {
-      const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
+      const change = changeEntry('c1', [delta('a.ts', file('x'), file('y'))]);
       await store().record({ entries: [change, readEntry(), readEntry(), readEntry()] });
       const recorded = await store().entries({ order: 'oldest' });
       expect(await store().prune(through)).toBe(4 - left.length);

@@ -1,4 +1,5 @@
-import type { Effect, Entry, NewEntry, PendingChange, State } from '../../src/model/entry.ts';
+import type { Delta, State } from '../../src/model/delta.ts';
+import type { Entry, NewEntry, PendingChange } from '../../src/model/entry.ts';
 import type { SessionRecord } from '../../src/model/session-record.ts';
 import { NO_FLAGS, type Sighting } from '../../src/model/sighting.ts';
 import { canonicalJson, linkText } from '../../src/store/chain.ts';
@@ -28,8 +29,13 @@ export function file(content: string, more: { mode?: number; kept?: boolean } = 
 export const ABSENT: State = { kind: 'absent' };
 export const FOLDER: State = { kind: 'directory', mode: 0o755 };
 
-export function effect(relative: string, before: State, after: State): Effect {
+export function delta(relative: string, before: State, after: State): Delta {
   return { key: `${ROOT}/${relative}`, relative, before, after };
+}
+
+/** A move from one path to another, where something may have been. */
+export function move(from: string, to: string, after: State, before: State = ABSENT): Delta {
+  return { ...delta(to, before, after), movedFrom: { key: `${ROOT}/${from}`, relative: from } };
 }
 
 export function readEntry(more: Partial<NewEntry> = {}): NewEntry {
@@ -38,7 +44,7 @@ export function readEntry(more: Partial<NewEntry> = {}): NewEntry {
 
 export function changeEntry(
   change: string,
-  effects: readonly Effect[],
+  deltas: readonly Delta[],
   more: Partial<NewEntry> = {},
 ): NewEntry {
   return {
@@ -48,7 +54,7 @@ export function changeEntry(
     root: ROOT,
     action: 'edit',
     change,
-    effects,
+    deltas,
     ...more,
   };
 }
@@ -57,7 +63,7 @@ export function pendingChange(change: string, more: Partial<PendingChange> = {})
   return {
     change,
     owner: '1:1',
-    entry: changeEntry(change, [effect('a.ts', file('x'), file('y'))]),
+    entry: changeEntry(change, [delta('a.ts', file('x'), file('y'))]),
     ...more,
   };
 }

@@ -6,17 +6,18 @@ import {
   type UndoTarget,
   undoneBy,
 } from '../../src/journal/undo-history.ts';
-import type { Effect, Entry, NewEntry, State, Undone } from '../../src/model/entry.ts';
+import type { Delta, State } from '../../src/model/delta.ts';
+import type { Entry, NewEntry, Undone } from '../../src/model/entry.ts';
 import { changeEntry, file, ROOT } from './samples.ts';
 
 export const LINK: State = { kind: 'link', target: '../x' };
 export const key = (path: string): string => `${ROOT}/${path}`;
 export const unkept = (content: string): State => file(content, { kept: false });
 
-/** Entries `c1`, `c2`, … with the given effects. */
-export function history(...changes: readonly (readonly Effect[] | Partial<NewEntry>)[]): Entry[] {
+/** Entries `c1`, `c2`, … with the given deltas. */
+export function history(...changes: readonly (readonly Delta[] | Partial<NewEntry>)[]): Entry[] {
   return changes.map((given, i) => {
-    const more: Partial<NewEntry> = 'length' in given ? { effects: given as readonly Effect[] } : given;
+    const more: Partial<NewEntry> = 'length' in given ? { deltas: given as readonly Delta[] } : given;
     return { ...changeEntry(`c${i + 1}`, [], { atMs: 10 * (i + 1), ...more }), seq: i + 1, hash: '' };
   });
 }
@@ -26,7 +27,8 @@ export type Wanted = UndoTarget extends infer T ? (T extends UndoTarget ? Omit<T
 
 /** The changes that a target selects, as the undo would record them. */
 export function undone(entries: readonly Entry[], target: Wanted): Undone {
-  return undoneBy(selected(entries, target).selection);
+  const { known, selection } = selected(entries, target);
+  return undoneBy(known, selection);
 }
 
 /** The deltas that take back what a target selects, one line each: `path: present state -> restored state`. */

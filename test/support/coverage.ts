@@ -86,9 +86,7 @@ export async function coverageOf(
         await sessions.world.store.entries({ session: agent.session, kinds, limit: 50 })
       ).filter(({ seq }) => seq > lastSeq);
       lastSeq = Math.max(lastSeq, ...entries.map(({ seq }) => seq));
-      const recorded = new Set(
-        entries.flatMap(({ effects = [] }) => effects.map(({ relative }) => relative)),
-      );
+      const recorded = new Set(entries.flatMap(({ deltas = [] }) => deltas.map(({ relative }) => relative)));
       const judged = !denied && entries.every(({ kind }) => kind === 'change');
       for (const name of differences(before, after)) {
         if (isIgnored(name)) {

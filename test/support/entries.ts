@@ -1,4 +1,5 @@
-import type { Entry, State } from '../../src/model/entry.ts';
+import type { State } from '../../src/model/delta.ts';
+import type { Entry } from '../../src/model/entry.ts';
 
 /** A file whose bytes have this hash, as the state before or after a change. */
 export const fileState = (sha256: string, size = 10): State => ({
@@ -16,6 +17,6 @@ export function entry(fields: Partial<Entry>): Entry {
 /** A change of one file, from the first hash to the second. */
 export function changed(path: string, sides: readonly [string, string], fields: Partial<Entry> = {}): Entry {
   const [before, after] = sides;
-  const effect = { key: `/w/${path}`, relative: path, before: fileState(before), after: fileState(after) };
-  return entry({ path, effects: [effect], ...fields });
+  const delta = { key: `/w/${path}`, relative: path, before: fileState(before), after: fileState(after) };
+  return entry({ path, deltas: [delta], ...fields });
 }

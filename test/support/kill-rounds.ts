@@ -171,7 +171,7 @@ async function check(places: Scratch, round: Round): Promise<Found> {
 async function checkImages(sessions: Sessions, entries: readonly Entry[], broken: string[]): Promise<number> {
   let images = 0;
   for (const entry of entries) {
-    for (const { before, relative } of entry.effects ?? []) {
+    for (const { before, relative } of entry.deltas ?? []) {
       if (before.kind !== 'file' || !before.kept) continue;
       images += 1;
       await sessions.world.images.read(before.fingerprint).catch((error: unknown) => {

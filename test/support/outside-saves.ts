@@ -160,9 +160,9 @@ async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<
     const entries = await store.entries({ kinds: ['notice', 'change'], order: 'oldest', limit: 1_000_000 });
     return lost.filter(({ path, sha256, missedMs }) => {
       const name = path.slice(root.length + 1);
-      return !entries.some(({ kind, path: about, atMs, effects = [] }) => {
+      return !entries.some(({ kind, path: about, atMs, deltas = [] }) => {
         if (kind === 'notice') return about === name && Math.abs(atMs - missedMs) <= NOTED_MS;
-        return effects.some(({ before }) => before.kind === 'file' && before.fingerprint.sha256 === sha256);
+        return deltas.some(({ before }) => before.kind === 'file' && before.fingerprint.sha256 === sha256);
       });
     }).length;
   } finally {

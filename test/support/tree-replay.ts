@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Effect, Entry, State } from '../../src/model/entry.ts';
+import { byPath, type Delta, type State } from '../../src/model/delta.ts';
+import type { Entry } from '../../src/model/entry.ts';
 import { entriesBelow } from '../support/tree.ts';
 
 /** Files by their path below the root, each with the hash of its bytes. */
@@ -9,7 +10,7 @@ export type Files = Map<string, string>;
 
 /**
  * Applies the changes in the journal to the files in `start`, and returns the resulting files.
- * `breaks`: each effect whose `before` differs from what the earlier changes left.
+ * `breaks`: each delta whose `before` differs from what the earlier changes left.
  */
 export function replay(
   entries: readonly Entry[],
@@ -18,29 +19,26 @@ export function replay(
   const files = new Map(start);
   const breaks: string[] = [];
   for (const entry of entries.filter((each) => each.kind === 'change').sort((a, b) => a.seq - b.seq)) {
-    for (const effect of entry.effects ?? []) {
-      if (effect.before.kind === 'directory' || effect.after.kind === 'directory')
-        moveFolder(files, effect, entry.root);
-      const expected = effect.before.kind === 'file' ? effect.before.fingerprint.sha256 : undefined;
-      const found = files.get(effect.relative);
+    for (const delta of byPath(entry.deltas)) {
+      if (delta.after.kind === 'directory') moveFolder(files, delta);
+      const expected = delta.before.kind === 'file' ? delta.before.fingerprint.sha256 : undefined;
+      const found = files.get(delta.relative);
       if (found !== expected)
         breaks.push(
-          `${entry.seq} ${entry.action} ${effect.relative}: before ${short(expected)}, was ${short(found)}`,
+          `${entry.seq} ${entry.action} ${delta.relative}: before ${short(expected)}, was ${short(found)}`,
         );
-      if (effect.after.kind === 'file') files.set(effect.relative, effect.after.fingerprint.sha256);
-      else files.delete(effect.relative);
+      if (delta.after.kind === 'file') files.set(delta.relative, delta.after.fingerprint.sha256);
+      else files.delete(delta.relative);
     }
   }
   return { files, breaks };
 }
 
-function moveFolder(files: Files, { relative, movedTo }: Effect, root: string): void {
-  if (movedTo === undefined) return;
-  const to = movedTo.slice(root.length + 1);
+function moveFolder(files: Files, { relative: to, movedFrom }: Delta): void {
   for (const [path, sha256] of [...files]) {
-    if (!path.startsWith(`${relative}/`)) continue;
+    if (movedFrom === undefined || !path.startsWith(`${movedFrom.relative}/`)) continue;
     files.delete(path);
-    files.set(`${to}${path.slice(relative.length)}`, sha256);
+    files.set(`${to}${path.slice(movedFrom.relative.length)}`, sha256);
   }
 }
 
@@ -96,12 +94,12 @@ export function story(entries: readonly Entry[]): string {
   return entries
     .map((entry) => {
       const undone = entry.undone === undefined ? '' : ` of ${entry.undone.changes.join(' ')}`;
-      const effects = (entry.effects ?? []).map(({ relative, before, after, movedTo }) => {
-        const to = movedTo === undefined ? '' : ` to ${movedTo}`;
+      const deltas = (entry.deltas ?? []).map(({ relative, before, after, movedFrom }) => {
+        const to = movedFrom === undefined ? '' : ` from ${movedFrom.relative}`;
         return `${relative}: ${sideText(before)} > ${sideText(after)}${to}`;
       });
       const how = entry.recovered === true ? ' (recovered)' : '';
-      return `${entry.seq} ${entry.change} ${entry.session} ${entry.action}${undone}${how}: ${effects.join(', ')}`;
+      return `${entry.seq} ${entry.change} ${entry.session} ${entry.action}${undone}${how}: ${deltas.join(', ')}`;
     })
     .join('\n');
 }

@@ -352,7 +352,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
   it('shows commands that destroyed what is kept, in the list, the change and the saves', async () => {
     const t = await desk({ session: 'coder' });
     const sessions = await Sessions.open({ roots: [t.root], home: t.home });
-    const effects = [
+    const deltas = [
       { key: join(t.root, 'a.txt'), relative: 'a.txt', before: KEPT, after: { kind: 'absent' } },
     ] as const;
     const entry = {
@@ -363,7 +363,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
       atMs: Date.now(),
     } as const;
     const more = { session: 'coder', root: t.root, path: 'a.txt', notices: ['destroyed'] } as const;
-    await sessions.world.store.record({ entries: [{ ...entry, ...more, effects }] });
+    await sessions.world.store.record({ entries: [{ ...entry, ...more, deltas }] });
     await sessions.close();
     const page = await open((await viewed(t)).url);
     await page.click('.row.change:has-text("destroyed, kept")');

@@ -1,8 +1,9 @@
 import { toggle, UsageError } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
-import { detailOf, entryData } from '../../records/entry-words.ts';
+import { detailOf } from '../../records/entry-words.ts';
 import { linesOfChange } from '../../records/path-diffs.ts';
+import { entryData } from '../../records/public-entry.ts';
 import type { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';

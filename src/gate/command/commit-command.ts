@@ -1,6 +1,5 @@
 import type { ClientCall } from '../../model/call.ts';
-import { inOrder } from '../../model/delta.ts';
-import type { Effect } from '../../model/entry.ts';
+import { type Delta, inOrder } from '../../model/delta.ts';
 import type { CommandWrites } from '../../model/policy.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -57,7 +56,7 @@ export interface LayerCommit {
    */
   readonly times?: ClientCall | undefined;
   /** What the command has changed in other worktrees, which its layer did not cover. */
-  readonly made?: readonly Effect[];
+  readonly made?: readonly Delta[];
 }
 
 /** The result of a commit, as fields of `RunResult`. */
@@ -124,7 +123,7 @@ async function recordMade(
   const change = {
     change: layer.id,
     action: 'run',
-    effects: made,
+    deltas: made,
     path: made[0]?.relative ?? '.',
     root,
     text,
@@ -193,12 +192,12 @@ async function commitLocked(
   const told = { ...toldOf(set), committed: true, files: shown.files, cut: shown.cut, merged };
   const { change } = outcome;
   if (change === undefined) return { ok: true, ...told, notices: [] };
-  const effects = [
+  const deltas = [
     ...vetted.written.map(({ key, relative, before, after }) => ({ key, relative, before, after })),
     ...made,
   ];
   const root = world.workspace.roots[0] ?? '';
-  const notices = await noteLosses(world, knowledge, { effects, change, text: commit.command, root });
+  const notices = await noteLosses(world, knowledge, { deltas, change, text: commit.command, root });
   return { ok: true, ...told, change, notices };
 }
 

@@ -1,5 +1,7 @@
 import { readSnapshot } from '../../disk/read.ts';
-import type { Entry, State } from '../../model/entry.ts';
+import type { State } from '../../model/delta.ts';
+import { lastAt } from '../../model/delta.ts';
+import type { Entry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { ResolvedPath } from '../../model/path.ts';
@@ -88,7 +90,7 @@ async function knownBytes(
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return undefined;
   const { fingerprint, atMs } = sighting;
   const own = await lastOwnChange(world, knowledge, { key, sinceMs: atMs });
-  const left: State | undefined = own?.effects?.find((effect) => effect.key === key)?.after;
+  const left: State | undefined = lastAt(own?.deltas, key)?.after;
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
 

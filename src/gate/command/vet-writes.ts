@@ -7,7 +7,8 @@ import {
   leadsOutOfGit,
 } from '../../judge/guarded-configuration.ts';
 import { missingLines } from '../../model/coverage.ts';
-import { type Effect, type Entry, microseconds, type State } from '../../model/entry.ts';
+import { lastAt, microseconds, type State } from '../../model/delta.ts';
+import type { Entry } from '../../model/entry.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandWrites } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
@@ -120,8 +121,8 @@ async function unapproved(
   written: LayerDelta,
 ): Promise<Refusal | undefined> {
   const { path, before, after } = written;
-  const effect = { key: path.key, relative: path.relative, before, after };
-  const step = { action: 'commit', root: path.root, effects: [effect] } as const;
+  const delta = { key: path.key, relative: path.relative, before, after };
+  const step = { action: 'commit', root: path.root, deltas: [delta] } as const;
   const found = await approvalsOf(world, knowledge, { steps: [step], approved: new Map() });
   return 'missing' in found ? forbidden(written, 'PROTECTED', { cause: 'approval' }) : undefined;
 }
@@ -290,9 +291,9 @@ async function textBefore(
   change: Entry | undefined,
   { key, beganNs }: { readonly key: string; readonly beganNs: bigint },
 ): Promise<string | undefined> {
-  const effect = change && effectOn(change, key);
-  const sinceUs = effect?.sinceUs ?? Number.POSITIVE_INFINITY;
-  return sinceUs > microseconds(beganNs) ? undefined : keptText(world, effect?.before);
+  const delta = lastAt(change?.deltas, key);
+  const sinceUs = delta?.sinceUs ?? Number.POSITIVE_INFINITY;
+  return sinceUs > microseconds(beganNs) ? undefined : keptText(world, delta?.before);
 }
 
 /**
@@ -306,14 +307,10 @@ async function textsAround(
   last: Entry,
   at: { readonly key: string; readonly beganNs: bigint },
 ): Promise<readonly (string | undefined)[]> {
-  const after = await keptText(world, effectOn(last, at.key)?.after);
+  const after = await keptText(world, lastAt(last.deltas, at.key)?.after);
   if (last.atMs < Number(at.beganNs / 1_000_000n) - MADE_WITHIN_MS) return [after];
   const before = await textBefore(world, last, at);
   return before === undefined ? [] : [before, after];
-}
-
-function effectOn({ effects }: Entry, key: string): Effect | undefined {
-  return effects?.find((effect) => effect.key === key);
 }
 
 async function keptText(world: World, side: State | undefined): Promise<string | undefined> {

@@ -1,7 +1,6 @@
 import { inspect, linkTarget, listNames, readOpened } from '../../disk/list.ts';
 import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot, type Unreadable } from '../../disk/read.ts';
-import { ABSENT } from '../../model/delta.ts';
-import { microseconds, type State, sameState } from '../../model/entry.ts';
+import { ABSENT, microseconds, type State, sameState } from '../../model/delta.ts';
 import { errnoOf } from '../../model/fault.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';

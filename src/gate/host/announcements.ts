@@ -1,6 +1,7 @@
 import { shellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { notLocked } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
+import { endsOf } from '../../model/delta.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { HostIntent } from '../../model/intent.ts';
@@ -129,7 +130,7 @@ export class Announcements {
     });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // Store the bytes again: a clean-up may have removed those stored before the announcement.
-    await keepBefore(world, kept.effects, 'here');
+    await keepBefore(world, kept.deltas, 'here');
     return change;
   }
 
@@ -141,7 +142,7 @@ export class Announcements {
     const pending = await pendingObserved(this.#scene, { intents, call });
     if (pending === undefined) return;
     await announce(world, pending);
-    await keepBefore(world, pending.entry.effects ?? []);
+    await keepBefore(world, pending.entry.deltas ?? []);
   }
 
   /**
@@ -188,7 +189,7 @@ export class Announcements {
     try {
       const judged = await judgeAll(this.#sceneIn(options), intents);
       if (!judged.ok) return await this.#refuse(judged.denied, options);
-      const keys = judged.effects.map(({ key }) => key);
+      const keys = judged.deltas.flatMap(endsOf);
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       const told = await this.#othersOn(judged);
@@ -210,15 +211,15 @@ export class Announcements {
    * Returns notices about other sessions' work on the files. Returns a refusal if that work forbids
    * the changes, or if the user's approval is missing. Here, only `lookfirst allow` approves.
    */
-  async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
+  async #othersOn({ deltas }: AllowedChanges): Promise<OnOthers> {
     const { world, knowledge } = this.#scene;
     const step = { action: 'edit', root: world.workspace.roots[0] ?? '' } as const;
     const approvals = await approvalsOf(world, knowledge, {
-      steps: [{ ...step, effects }],
+      steps: [{ ...step, deltas }],
       approved: new Map(),
     });
     if ('missing' in approvals) return { refusal: approvalRefusal(approvals.missing) };
-    const told = await world.claims.onChange(knowledge, effects, step);
+    const told = await world.claims.onChange(knowledge, deltas, step);
     return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
@@ -323,7 +324,7 @@ export class Announcements {
   /** The answer if the host announces the same call again: the same change id, and the notices that apply now. */
   async #again({ change, entry, host }: PendingChange): Promise<AnnounceOutcome> {
     if (host?.untold !== undefined) return { ok: true, change, notices: [] };
-    const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);
+    const elsewhere = await changesElsewhere(this.#scene, entry.deltas ?? []);
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
@@ -335,7 +336,7 @@ export class Announcements {
     const shown = { credits, untold, times: to.options.times };
     await announce(world, pending, entries);
     try {
-      await keepBefore(world, pending.entry.effects ?? []);
+      await keepBefore(world, pending.entry.deltas ?? []);
       for (const { key, expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);

@@ -1,13 +1,14 @@
 import { fingerprintOf, stampOf } from '../../disk/read.ts';
-import { ABSENT } from '../../model/delta.ts';
 import {
-  type Effect,
-  type PendingChange,
+  ABSENT,
+  byPath,
+  type Delta,
+  type NamedPath,
   type State,
   sameContent,
   sameState,
-  type TreeSnapshot,
-} from '../../model/entry.ts';
+} from '../../model/delta.ts';
+import type { PendingChange, TreeSnapshot } from '../../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isOutside, isWithin } from '../../model/path.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -28,51 +29,51 @@ export async function commandEndStates(
   { world, knowledge }: ShownScene,
   { entry, host }: PendingChange,
 ): Promise<readonly EndState[]> {
-  const effects = entry.effects ?? [];
+  const deltas = byPath(entry.deltas);
   const snapshots = host?.command?.snapshots ?? [];
   const gone = goneWorktrees(world, snapshots);
-  reachAll(world, effects);
+  reachAll(world, deltas);
   const endStates: EndState[] = [];
-  for (const effect of effects) {
-    const sighting = await knowledge.recall(effect.key);
-    if (sighting !== undefined && isUntouched(world, effect, sighting)) continue;
-    if (isSince(world, effect)) continue;
-    const now = await stateAt(world, effect.key, gone);
-    if (now !== undefined && !(await isRenewedIndex(world, effect, now))) endStates.push({ effect, now });
+  for (const delta of deltas) {
+    const sighting = await knowledge.recall(delta.key);
+    if (sighting !== undefined && isUntouched(world, delta, sighting)) continue;
+    if (isSince(world, delta)) continue;
+    const now = await stateAt(world, delta.key, gone);
+    if (now !== undefined && !(await isRenewedIndex(world, delta, now))) endStates.push({ delta, now });
   }
-  const known = new Set(effects.map(({ key }) => key));
+  const known = new Set(deltas.map(({ key }) => key));
   endStates.push(...(await addedTo(world, host?.command?.trees ?? [], known)));
   for (const snapshot of snapshots)
     for (const endState of await snapshotEndStates(world, snapshot, { known, gone }))
       endStates.push(endState);
   const replaced = await replacedFolders(world, endStates);
-  return [...replaced.values(), ...endStates.filter(({ effect: { key } }) => !replaced.has(key))];
+  return [...replaced.values(), ...endStates.filter(({ delta: { key } }) => !replaced.has(key))];
 }
 
 /** The changes of a command that its layer did not cover. */
 export async function endStatesBeyondLayer(
   world: World,
-  { snapshots, effects }: BeyondLayer,
+  { snapshots, deltas }: BeyondLayer,
 ): Promise<readonly EndState[]> {
   const gone = goneWorktrees(world, snapshots);
-  reachAll(world, effects);
-  const known = new Set(effects.map(({ key }) => key));
+  reachAll(world, deltas);
+  const known = new Set(deltas.map(({ key }) => key));
   const endStates: EndState[] = [];
-  for (const effect of effects) {
-    const now = isSince(world, effect) ? undefined : await stateAt(world, effect.key, gone);
-    if (now !== undefined) endStates.push({ effect, now });
+  for (const delta of deltas) {
+    const now = isSince(world, delta) ? undefined : await stateAt(world, delta.key, gone);
+    if (now !== undefined) endStates.push({ delta, now });
   }
   for (const snapshot of snapshots) {
     endStates.push(...(await snapshotEndStates(world, snapshot, { known, gone })));
     dropSnapshot(snapshot);
   }
-  return endStates.filter(({ effect, now }) => !sameState(effect.before, now.side));
+  return endStates.filter(({ delta, now }) => !sameState(delta.before, now.side));
 }
 
 /** Lets the gate reach the paths outside the workspace that were kept before a command. */
-function reachAll(world: World, effects: readonly Effect[]): void {
+function reachAll(world: World, deltas: readonly Delta[]): void {
   const { roots } = world.workspace;
-  for (const effect of effects) if (isOutside(effect, roots)) reachOutside(world, effect.key);
+  for (const delta of deltas) if (isOutside(delta, roots)) reachOutside(world, delta.key);
 }
 
 /** The worktrees outside the roots that a command has removed. Lets the gate reach the others. */
@@ -91,7 +92,7 @@ function stateAt(world: World, key: string, gone: readonly string[]): Promise<Fo
 /** True for a git index that stages what it staged before: only stat fields of files differ. */
 async function isRenewedIndex(
   world: World,
-  { relative, key, before }: Effect,
+  { relative, key, before }: Delta,
   now: FoundState,
 ): Promise<boolean> {
   if (before.kind !== 'file' || !before.kept || now.snapshot === undefined) return false;
@@ -109,36 +110,34 @@ async function replacedFolders(
   world: World,
   endStates: readonly EndState[],
 ): Promise<ReadonlyMap<string, EndState>> {
-  const known = new Map(endStates.map((endState) => [endState.effect.key, endState]));
+  const known = new Map(endStates.map((endState) => [endState.delta.key, endState]));
   const replaced = new Map<string, EndState>();
   const checked = new Set<string>();
-  for (const { effect, now } of endStates) {
-    if (effect.before.kind === 'absent' || now.side.kind !== 'absent') continue;
-    for (let at = parentOf(effect); at !== undefined && !checked.has(at.key); at = parentOf(at)) {
+  for (const { delta, now } of endStates) {
+    if (delta.before.kind === 'absent' || now.side.kind !== 'absent') continue;
+    for (let at = parentOf(delta); at !== undefined && !checked.has(at.key); at = parentOf(at)) {
       checked.add(at.key);
       const listed = known.get(at.key);
       const found = listed?.now ?? (await readableAt(world, at.key));
       const isOther = found?.side.kind === 'file' || found?.side.kind === 'link';
-      if (!isOther || (listed !== undefined && listed.effect.before.kind !== 'absent')) continue;
+      if (!isOther || (listed !== undefined && listed.delta.before.kind !== 'absent')) continue;
       // The mode of the folder is unknown. Assume the usual one.
       const before: State = { kind: 'directory', mode: 0o777 & ~process.umask() };
-      replaced.set(at.key, { effect: { ...at, before, after: before }, now: found });
+      replaced.set(at.key, { delta: { ...at, before, after: before }, now: found });
     }
   }
   return replaced;
 }
 
-type PathNames = Pick<Effect, 'key' | 'relative'>;
-
 /** The folder that contains a path. Undefined if that folder is the root. */
-function parentOf({ key, relative }: PathNames): PathNames | undefined {
+function parentOf({ key, relative }: NamedPath): NamedPath | undefined {
   const end = relative.lastIndexOf('/');
   if (end < 0) return undefined;
   return { key: key.slice(0, key.lastIndexOf('/')), relative: relative.slice(0, end) };
 }
 
 /** True if the file's stamp proves that it still has its bytes from before the command. */
-function isUntouched(world: World, { key, before }: Effect, { stamp, racy, fingerprint }: Sighting): boolean {
+function isUntouched(world: World, { key, before }: Delta, { stamp, racy, fingerprint }: Sighting): boolean {
   if (stamp === undefined || racy || before.kind !== 'file' || fingerprint === undefined) return false;
   if (!sameFingerprint(before.fingerprint, fingerprint)) return false;
   const found = world.workspace.resolve(key, 'status', 'parents');
@@ -173,14 +172,14 @@ async function snapshotEndStates(
   for (const { key, relative, now, ...candidate } of found) {
     const mode = modeBefore(candidate, now.side);
     const before = await sideBefore(world, { ...candidate, mode }, bytes.get(candidate.path));
-    endStates.push({ effect: { key, relative, before, after: before }, now });
+    endStates.push({ delta: { key, relative, before, after: before }, now });
   }
   if (world.policy.durability !== 'none') await world.images.sync();
   return endStates;
 }
 
 /** The names of a path that commands may change. */
-function placeOf({ workspace }: World, absolute: string): PathNames | undefined {
+function placeOf({ workspace }: World, absolute: string): NamedPath | undefined {
   const path = workspace.pathOf(absolute);
   return path === undefined || workspace.protectsFrom(path, 'undo') !== undefined ? undefined : path;
 }

@@ -1,15 +1,14 @@
 import { basename, relative } from 'node:path';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { modeOf, stampOf } from '../../disk/read.ts';
-import {
-  type AnnouncedCommand,
-  type Effect,
-  type HostWrite,
-  type LayerExpectation,
-  type MovableFolder,
-  type PendingChange,
-  sameState,
-  type TreeSnapshot,
+import { type Delta, sameState } from '../../model/delta.ts';
+import type {
+  AnnouncedCommand,
+  HostWrite,
+  LayerExpectation,
+  MovableFolder,
+  PendingChange,
+  TreeSnapshot,
 } from '../../model/entry.ts';
 import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
@@ -45,8 +44,8 @@ export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
  * directly in the workspace, not on a layer (a private copy-on-write view).
  */
 export interface BytesBefore {
-  /** The files as they are before the command. In each effect, `after` equals `before` until the command has ended. */
-  readonly effects: readonly Effect[];
+  /** The files as they are before the command. In each delta, `after` equals `before` until the command has ended. */
+  readonly deltas: readonly Delta[];
   readonly writes: readonly HostWrite[];
   readonly command: AnnouncedCommand;
 }
@@ -74,22 +73,22 @@ export async function keepBytesBefore(
   { change, text, harm, writes: paths, moves, outside, layer }: ComingCommand,
 ): Promise<BytesBefore> {
   const { world } = scene;
-  if (harm === 'nothing') return { effects: [], writes: [], command: { snapshots: [], layer } };
+  if (harm === 'nothing') return { deltas: [], writes: [], command: { snapshots: [], layer } };
   const keeping = new Keeping(world);
-  const { effects } = keeping;
+  const { deltas } = keeping;
   const seen = await seenFiles(scene);
-  for (const effect of seen) effects.set(effect.key, effect);
+  for (const delta of seen) deltas.set(delta.key, delta);
   const named = layer === 'expected' ? paths : await withoutCommitted(world, paths);
   for (const path of named) {
-    const effect = await effectAt(world, path);
-    if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
+    const delta = await deltaAt(world, path);
+    if (delta !== undefined && !deltas.has(delta.key)) deltas.set(delta.key, delta);
   }
-  await keepBefore(world, [...effects.values()], 'here');
+  await keepBefore(world, [...deltas.values()], 'here');
   await keepOutside(world, keeping, outside);
   const moving = moves.flatMap((path) => movableAt(world, path) ?? []);
   for (const { key, isFolder } of moving)
     if (!isFolder && !world.workspace.isReadOnly(key)) await keeping.add(key, keeping.left);
-  const movable = moving.flatMap(({ key, inode }) => (effects.has(key) ? [inode] : []));
+  const movable = moving.flatMap(({ key, inode }) => (deltas.has(key) ? [inode] : []));
   const folders = moving.flatMap(({ key, relative, inode, isFolder }) =>
     isFolder ? [{ key, relative, inode }] : [],
   );
@@ -110,7 +109,7 @@ export async function keepBytesBefore(
     ...(folders.length === 0 ? {} : { folders }),
   };
   const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));
-  return { effects: [...effects.values()], writes, command };
+  return { deltas: [...deltas.values()], writes, command };
 }
 
 /** Leaves out committed files if there are many paths. The git snapshots cover those. */
@@ -173,7 +172,7 @@ async function takeSnapshots(
 
 /** Paths beyond the layer, as they are before a command that may change them. */
 export interface BeyondLayer extends Pick<AnnouncedCommand, 'snapshots'> {
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
 }
 
 /** A command that is about to run on a layer. */
@@ -191,7 +190,7 @@ export async function keepBeyondLayer(
   { line, place, reaches }: CommandOnLayer,
 ): Promise<BeyondLayer> {
   const harm = line.harm();
-  if (harm === 'nothing') return { snapshots: [], effects: [] };
+  if (harm === 'nothing') return { snapshots: [], deltas: [] };
   const keeping = new Keeping(world);
   if (reaches === 'outside' && world.policy.hooks.outside === 'destroy') {
     const changes = await changesOfLine(world, line, place);
@@ -199,7 +198,7 @@ export async function keepBeyondLayer(
   }
   const worktrees = threatenedWorktrees(world, { text: line.text, roots: [] });
   const { snapshots } = await takeSnapshots(world, keeping, { change, harm, roots: [], worktrees });
-  return { snapshots, effects: [...keeping.effects.values()] };
+  return { snapshots, deltas: [...keeping.deltas.values()] };
 }
 
 /**
@@ -228,7 +227,7 @@ function threatenedWorktrees(
 /** Matches lines that may remove worktrees without naming them. */
 const SWEEPS = /\bworktree\s+(?:prune|list)\b|(^|\s)\.{1,2}\/?(\*|\s|$)/;
 
-async function seenFiles({ world, knowledge }: ShownScene): Promise<readonly Effect[]> {
+async function seenFiles({ world, knowledge }: ShownScene): Promise<readonly Delta[]> {
   const sightings = (await knowledge.all())
     .filter(
       ({ how, tombstone, fingerprint }) =>
@@ -236,19 +235,19 @@ async function seenFiles({ world, knowledge }: ShownScene): Promise<readonly Eff
     )
     .sort((one, other) => other.atMs - one.atMs)
     .slice(0, MAX_SEEN);
-  const effects: Effect[] = [];
+  const deltas: Delta[] = [];
   for (const sighting of sightings) {
-    const effect = await seenFile(world, sighting);
-    if (effect !== undefined) effects.push(effect);
+    const delta = await seenFile(world, sighting);
+    if (delta !== undefined) deltas.push(delta);
   }
-  return effects;
+  return deltas;
 }
 
 /**
  * The present state of a seen file. Does not read the file if its stamp is still the one recorded
  * when it was seen.
  */
-async function seenFile(world: World, sighting: Sighting): Promise<Effect | undefined> {
+async function seenFile(world: World, sighting: Sighting): Promise<Delta | undefined> {
   const found = world.workspace.resolve(sighting.key, 'status', 'parents');
   if (!found.ok || !found.exists || !found.stats.isFile()) return undefined;
   const { key, relative } = found.path;
@@ -273,7 +272,7 @@ function movableAt(
 }
 
 /** The present state of a path, or undefined if it is protected or cannot be read. */
-export async function effectAt(world: World, path: string): Promise<Effect | undefined> {
+export async function deltaAt(world: World, path: string): Promise<Delta | undefined> {
   const resolved = world.workspace.resolve(path, 'undo');
   if (!resolved.ok) return undefined;
   const { key, relative } = resolved.path;
@@ -295,9 +294,9 @@ export async function lostChangeNotices(
   endStates: readonly EndState[],
 ): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
-  for (const { effect, now } of endStates) {
-    if (sameState(effect.before, now.side)) continue;
-    const { before, key, relative } = effect;
+  for (const { delta, now } of endStates) {
+    if (sameState(delta.before, now.side)) continue;
+    const { before, key, relative } = delta;
     const lost = await lostUpdate(world, knowledge, {
       path: { key, relative },
       before,

@@ -151,7 +151,7 @@ describe('a host change', () => {
     expect(readFileSync(path, 'utf8')).toBe(TEXT);
   });
 
-  it('without an effect is not recorded, and there is nothing to undo', async () => {
+  it('without a delta is not recorded, and there is nothing to undo', async () => {
     const { session, library, saw, path } = await open();
     await saw({ content: TEXT });
     const prepared = await session.announce([{ kind: 'write', path, content: 'x' }]);
@@ -364,7 +364,7 @@ describe('a change that the host of another session is about to make', () => {
     expect(await first.announce([edit('two', 'TWO')], { hold: 'none' })).toMatchObject({ ok: true });
   });
 
-  it('is not recorded as the effect of a command that ran meanwhile', async () => {
+  it('is not recorded as the delta of a command that ran meanwhile', async () => {
     const { sessions, first, second, change, path } = await announced(() => 1_000_000);
     const command = await second.announceCommand('cat a.txt');
     writeFileSync(path, TEXT.replace('one', 'ONE'));
@@ -376,7 +376,7 @@ describe('a change that the host of another session is about to make', () => {
     expect(changes).toMatchObject([{ session: 'test', action: 'edit' }]);
   });
 
-  it('is not recorded as the effect of a command whose announcement had begun before', async () => {
+  it('is not recorded as the delta of a command whose announcement had begun before', async () => {
     let ms = 1_000_000;
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;

@@ -1,8 +1,8 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
-import { ABSENT } from '../../model/delta.ts';
-import { type Effect, type HostWrite, microseconds, type State } from '../../model/entry.ts';
+import { ABSENT, byPath, type Delta, microseconds, type State } from '../../model/delta.ts';
+import type { HostWrite } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { FileIntent, HostIntent, TouchIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
@@ -13,17 +13,17 @@ import { countFileLines } from '../../text/file-lines.ts';
 import { fileState, sideAt, sideOf } from '../found.ts';
 import { guardUnknown } from '../guarded-files.ts';
 import { type LookedFile, look } from '../look.ts';
-import { type ChangePlan, effectsOfPlan } from '../plan.ts';
+import { type ChangePlan, deltasOfPlan } from '../plan.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { type Denied, evidenceOf, notPrepared, withCure } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { type ChangedElsewhere, changedElsewhere } from './shown.ts';
 
-/** Allowed changes of another program, with their expected effects. */
+/** Allowed changes of another program, with their expected deltas. */
 export interface AllowedChanges {
   readonly ok: true;
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed: readonly Bypassed[];
   readonly notices: readonly Notice[];
@@ -48,7 +48,7 @@ interface Bypassed extends Pick<ChangePlan, 'action' | 'path'> {
 
 interface AllowedTouch {
   readonly ok: true;
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
   readonly writes: readonly HostWrite[];
   /** Set if the file has changed since it was seen but the policy still allows the change. */
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
@@ -100,16 +100,16 @@ export async function judgeAll(
     else denied.push(judged);
   }
   if (denied.length > 0) return { ok: false, denied };
-  const effects = allowed.flatMap((each) => each.effects);
+  const deltas = allowed.flatMap((each) => each.deltas);
   const bypassed = allowed.flatMap((each) => each.bypassed ?? []);
   const warned = allowed.flatMap((each) => each.warned ?? []);
   const elsewhere = await changesElsewhere(
     scene,
-    effects.filter(({ key }) => !warned.some((one) => one.key === key)),
+    byPath(deltas).filter(({ key }) => !warned.some((one) => one.key === key)),
   );
   return {
     ok: true,
-    effects,
+    deltas,
     writes: allowed.flatMap((each) => each.writes),
     bypassed,
     notices: [
@@ -126,11 +126,11 @@ export async function judgeAll(
 /** Notices that show the session what other programs changed in the files since it saw them. */
 export async function changesElsewhere(
   scene: ShownScene,
-  effects: readonly Effect[],
+  deltas: readonly Delta[],
 ): Promise<readonly ChangedElsewhere[]> {
   const found = [];
-  for (const effect of effects) {
-    const elsewhere = await changedElsewhere(scene, effect);
+  for (const delta of byPath(deltas)) {
+    const elsewhere = await changedElsewhere(scene, delta);
     if (elsewhere !== undefined) found.push(elsewhere);
   }
   return found;
@@ -138,7 +138,7 @@ export async function changesElsewhere(
 
 interface Allowed {
   readonly ok: true;
-  readonly effects: readonly Effect[];
+  readonly deltas: readonly Delta[];
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed?: Bypassed;
   readonly unseen?: readonly Notice[];
@@ -149,13 +149,13 @@ interface Allowed {
 async function judgeOne(scene: ShownScene, intent: HostIntent): Promise<Allowed | Denied> {
   const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
   if (judged.ok) return judged;
-  const effects = await effectsWhereNothingIs(scene, intent, judged);
-  return effects === undefined ? judged : { ok: true, effects, writes: unknownWrites(effects) };
+  const deltas = await deltasWhereNothingIs(scene, intent, judged);
+  return deltas === undefined ? judged : { ok: true, deltas, writes: unknownWrites(deltas) };
 }
 
 /** Writes whose text is known only after the other program has made them. */
-function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
-  return effects.map(({ key }) => ({ key, text: 'unknown' }));
+function unknownWrites(deltas: readonly Delta[]): readonly ExpectedWrite[] {
+  return deltas.map(({ key }) => ({ key, text: 'unknown' }));
 }
 
 async function judgeFile({ world, knowledge }: ShownScene, intent: FileIntent): Promise<Allowed | Denied> {
@@ -164,16 +164,16 @@ async function judgeFile({ world, knowledge }: ShownScene, intent: FileIntent): 
   const { plan } = prepared;
   const write = expectedWrite(intent, plan);
   const by = { ...bypassedBy(plan), ...warnedBy(plan), unseen: unseenBy(plan) };
-  const effects = effectsOfPlan(plan).map((effect) =>
-    effect.key === write?.key ? { ...effect, after: expectedState(effect.after, write) } : effect,
+  const deltas = deltasOfPlan(plan).map((delta) =>
+    delta.key === write?.key ? { ...delta, after: expectedState(delta.after, write) } : delta,
   );
   const writes = write === undefined ? [] : [write];
-  if (effects.length > 0) return { ok: true, effects, writes, ...by };
+  if (deltas.length > 0) return { ok: true, deltas, writes, ...by };
   // The file already has the text of this change. Announce the file as unchanged, so that its bytes
   // are compared afterwards: the program may write another encoding or other line endings.
   const { key, relative } = plan.path;
   const side = await sideAt(world, key);
-  return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
+  return { ok: true, deltas: [{ key, relative, before: side, after: side }], writes, ...by };
 }
 
 /**
@@ -232,14 +232,14 @@ function unseenBy({ result: { notices } }: ChangePlan): readonly Notice[] {
 }
 
 /**
- * The effects of an edit, delete or move of a missing file. Such a call destroys nothing, so it is
+ * The deltas of an edit, delete or move of a missing file. Such a call destroys nothing, so it is
  * allowed, and the other server reports the missing file. Undefined if the call must stay refused.
  */
-async function effectsWhereNothingIs(
+async function deltasWhereNothingIs(
   scene: ShownScene,
   intent: HostIntent,
   { refusal }: Denied,
-): Promise<readonly Effect[] | undefined> {
+): Promise<readonly Delta[] | undefined> {
   // A refusal with a reason means that something exists at the path, for example a dangling link.
   if (refusal.code !== 'NOT_FOUND' || refusal.detail?.reason !== undefined) return undefined;
   if (intent.kind !== 'move') return absentAt(scene.world, [intent.path]);
@@ -253,15 +253,15 @@ async function effectsWhereNothingIs(
   return absentAt(scene.world, [intent.source, destination]);
 }
 
-function absentAt(world: World, paths: readonly string[]): readonly Effect[] | undefined {
-  const effects: Effect[] = [];
+function absentAt(world: World, paths: readonly string[]): readonly Delta[] | undefined {
+  const deltas: Delta[] = [];
   for (const path of paths) {
     const resolved = world.workspace.resolve(path, 'status', 'parents');
     if (!resolved.ok || resolved.exists) return undefined;
     const { key, relative } = resolved.path;
-    effects.push({ key, relative, before: ABSENT, after: ABSENT });
+    deltas.push({ key, relative, before: ABSENT, after: ABSENT });
   }
-  return effects;
+  return deltas;
 }
 
 /**
@@ -295,7 +295,7 @@ async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Pr
     const writes = [{ key: view.path.key, text: 'unknown' as const }];
     const notices = verdict.notices.filter(({ kind }) => kind === 'stale-warning');
     const warned = notices.length === 0 ? {} : { warned: { key: view.path.key, notices } };
-    return { ok: true, effects: [effectOf(view)], writes, ...warned };
+    return { ok: true, deltas: [deltaOf(view)], writes, ...warned };
   });
 }
 
@@ -312,8 +312,8 @@ function clipped({ from, to }: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, Math.min(from, totalLines)), to: Math.min(to, totalLines) };
 }
 
-/** The effect on a file. The file's new state is unknown until the other server has answered. */
-function effectOf({ path, snapshot }: LookedFile): Effect {
+/** The delta on a file. The file's new state is unknown until the other server has answered. */
+function deltaOf({ path, snapshot }: LookedFile): Delta {
   const { key, relative } = path;
   if (snapshot === undefined) return { key, relative, before: ABSENT, after: ABSENT };
   const before = sideOf(snapshot);

@@ -1,13 +1,7 @@
 import { linkTarget } from '../../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
-import { ABSENT } from '../../model/delta.ts';
-import {
-  type Effect,
-  microseconds,
-  type State,
-  type TreeSnapshot,
-  type WholeTree,
-} from '../../model/entry.ts';
+import { ABSENT, type Delta, microseconds, type State } from '../../model/delta.ts';
+import type { TreeSnapshot, WholeTree } from '../../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
@@ -31,7 +25,7 @@ export const UNKNOWN_BYTES: Fingerprint = { sha256: '0'.repeat(64), size: 0 };
 
 /** Keeps the present state of paths before a command, until the budget of the policy is used up. */
 export class Keeping {
-  readonly effects: Map<string, Effect> = new Map();
+  readonly deltas: Map<string, Delta> = new Map();
   readonly #world: World;
   #bytes = 0;
 
@@ -45,7 +39,7 @@ export class Keeping {
    */
   async add(path: string, maxBytes: number = MAX_FILE_BYTES): Promise<'kept' | 'too large' | 'absent'> {
     const named = this.#world.workspace.pathOf(path);
-    if (named === undefined || this.effects.has(named.key)) return 'kept';
+    if (named === undefined || this.deltas.has(named.key)) return 'kept';
     const keep = async (located: Located): Promise<'kept' | 'too large' | 'absent'> => {
       const { key, relative } = located.place.path;
       if (key !== named.key) return 'kept';
@@ -53,7 +47,7 @@ export class Keeping {
       const limit = Math.min(maxBytes, this.left);
       const kept = await this.#kept(located, limit);
       if (kept !== undefined)
-        this.effects.set(key, { key, relative, before: kept.side, after: kept.side, ...kept.since });
+        this.deltas.set(key, { key, relative, before: kept.side, after: kept.side, ...kept.since });
       return Number(located.stats.size) > limit ? 'too large' : 'kept';
     };
     return this.#world.workspace.at({ path, action: 'undo', links: 'parents' }, keep, () => 'kept');
@@ -69,7 +63,7 @@ export class Keeping {
     const named = this.#world.workspace.pathOf(path);
     if (named === undefined) return;
     const { key, relative } = named;
-    this.effects.set(key, { key, relative, before: ABSENT, after: ABSENT });
+    this.deltas.set(key, { key, relative, before: ABSENT, after: ABSENT });
   }
 
   async sync(): Promise<void> {
@@ -79,7 +73,7 @@ export class Keeping {
   async #kept(
     { stats, place }: Found,
     limit: number,
-  ): Promise<{ readonly side: State; readonly since?: Pick<Effect, 'sinceUs'> } | undefined> {
+  ): Promise<{ readonly side: State; readonly since?: Pick<Delta, 'sinceUs'> } | undefined> {
     if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
     if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
     if (!stats.isFile()) return undefined;
@@ -226,13 +220,13 @@ export async function addedTo(
     if (named === undefined || known.has(named.key)) continue;
     const { key, relative } = named;
     const now = await readableAt(world, key);
-    if (now !== undefined) added.push({ effect: { key, relative, before: ABSENT, after: ABSENT }, now });
+    if (now !== undefined) added.push({ delta: { key, relative, before: ABSENT, after: ABSENT }, now });
   }
   return added;
 }
 
 /** True if a file has not changed since its state before a command was recorded with its time. */
-export function isSince({ workspace }: World, { key, before, sinceUs }: Effect): boolean {
+export function isSince({ workspace }: World, { key, before, sinceUs }: Delta): boolean {
   if (sinceUs === undefined || before.kind !== 'file') return false;
   const found = workspace.resolve(key, 'undo', 'parents');
   if (!found.ok || !found.exists || found.path.key !== key) return false;

@@ -1,4 +1,4 @@
-import type { State } from '../../model/entry.ts';
+import type { State } from '../../model/delta.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 
 /** A file whose bytes were kept before a command, with the stamp that it had then. */

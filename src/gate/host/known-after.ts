@@ -1,6 +1,7 @@
 import type { Snapshot } from '../../disk/read.ts';
 import { type Coverage, mergeRanges, NOTHING, rangesOf, WHOLE } from '../../model/coverage.ts';
-import type { Effect, HostWrite } from '../../model/entry.ts';
+import type { Delta } from '../../model/delta.ts';
+import type { HostWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -14,11 +15,11 @@ import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 
 /**
- * A planned effect of another program's change, and the state of its path after the program has
+ * A planned delta of another program's change, and the state of its path after the program has
  * finished.
  */
 export interface EndState {
-  readonly effect: Effect;
+  readonly delta: Delta;
   readonly now: FoundState;
 }
 
@@ -44,17 +45,17 @@ export async function knownAfter(
   const sightings: Sighting[] = [];
   const tombstones: string[] = [];
   const own = new Set(writes.map(({ key }) => key));
-  const created = endStates.flatMap(({ effect: { key, before }, now: { side } }) =>
+  const created = endStates.flatMap(({ delta: { key, before }, now: { side } }) =>
     !own.has(key) && before.kind === 'absent' && side.kind === 'file' ? [{ key, ...side }] : [],
   );
   sightings.push(...(await scene.knowledge.seenElsewhere(created, scene.world.now())));
-  for (const { effect, now } of endStates) {
-    const write = writes.find(({ key }) => key === effect.key);
+  for (const { delta, now } of endStates) {
+    const write = writes.find(({ key }) => key === delta.key);
     if (write !== undefined && now.snapshot !== undefined) {
-      const credit = credits.find(({ key }) => key === effect.key);
-      sightings.push(await seenAfter(scene, { effect, write, credit, snapshot: now.snapshot }));
-    } else if (now.side.kind === 'absent' && effect.before.kind !== 'absent') {
-      const gone = await goneFrom(scene, effect, endStates);
+      const credit = credits.find(({ key }) => key === delta.key);
+      sightings.push(await seenAfter(scene, { delta, write, credit, snapshot: now.snapshot }));
+    } else if (now.side.kind === 'absent' && delta.before.kind !== 'absent') {
+      const gone = await goneFrom(scene, delta, endStates);
       sightings.push(...gone.sightings);
       tombstones.push(...gone.tombstones);
     }
@@ -63,7 +64,7 @@ export async function knownAfter(
 }
 
 interface Written {
-  readonly effect: Effect;
+  readonly delta: Delta;
   readonly write: HostWrite;
   /**
    * The lines of the file that a notice showed to the session before the change was made; undefined
@@ -74,13 +75,13 @@ interface Written {
 }
 
 async function seenAfter({ world, knowledge }: ShownScene, written: Written): Promise<Sighting> {
-  const { effect, write, snapshot } = written;
+  const { delta, write, snapshot } = written;
   const { bytes, fingerprint, stamp, racy } = snapshot;
-  const before = written.credit ?? (await knowledge.recall(effect.key));
+  const before = written.credit ?? (await knowledge.recall(delta.key));
   world.baselines.remember(fingerprint, bytes);
   const kept = write.text === 'whole' ? NO_FLAGS : (before?.flags ?? NO_FLAGS);
   return {
-    key: effect.key,
+    key: delta.key,
     fingerprint,
     stamp,
     racy,
@@ -97,8 +98,8 @@ async function coverageAfter(
   written: Written,
   before: Sighting | undefined,
 ): Promise<Coverage> {
-  const { effect, write, snapshot } = written;
-  const expected = write.text === 'whole' || write.text === 'parts' ? fileOf(effect.after) : undefined;
+  const { delta, write, snapshot } = written;
+  const expected = write.text === 'whole' || write.text === 'parts' ? fileOf(delta.after) : undefined;
   // If the bytes are as expected, comparing lines is unnecessary; for a large file it may be impossible.
   if (write.text === 'whole' && expected !== undefined && sameFingerprint(expected, snapshot.fingerprint))
     return WHOLE;
@@ -122,15 +123,15 @@ function joined(own: Coverage, known: Coverage | undefined): Coverage {
 async function ownCoverage(
   world: World,
   {
-    effect,
+    delta,
     write,
     snapshot,
     given,
     before,
   }: Written & { given: Uint8Array | undefined; before: Sighting | undefined },
 ): Promise<Coverage> {
-  if (write.text === 'whole' || effect.before.kind === 'absent') return given === undefined ? NOTHING : WHOLE;
-  const then = fileOf(effect.before);
+  if (write.text === 'whole' || delta.before.kind === 'absent') return given === undefined ? NOTHING : WHOLE;
+  const then = fileOf(delta.before);
   const base = before?.fingerprint;
   if (before === undefined || then === undefined || base === undefined || !sameFingerprint(base, then))
     return NOTHING;
@@ -174,7 +175,7 @@ function withoutReturns(bytes: Uint8Array): Buffer {
     : buffer;
 }
 
-function fileOf(side: Effect['after']): Fingerprint | undefined {
+function fileOf(side: Delta['after']): Fingerprint | undefined {
   return side.kind === 'file' ? side.fingerprint : undefined;
 }
 
@@ -184,13 +185,14 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
  */
 async function goneFrom(
   { knowledge }: ShownScene,
-  effect: Effect,
+  delta: Delta,
   endStates: readonly EndState[],
 ): Promise<KnownAfter> {
-  const from = effect.key;
-  const { movedTo } = effect;
-  const arrived = endStates.some((one) => one.effect.key === movedTo && one.now.side.kind !== 'absent');
-  if (movedTo === undefined || !arrived) {
+  const from = delta.key;
+  const isArrival = (one: EndState): boolean =>
+    one.delta.movedFrom?.key === from && one.now.side.kind !== 'absent';
+  const movedTo = endStates.find(isArrival)?.delta.key;
+  if (movedTo === undefined) {
     const seen = await knowledge.recall(from);
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };
   }

@@ -1,11 +1,5 @@
-import { ABSENT } from '../../model/delta.ts';
-import {
-  type Effect,
-  type MovableFolder,
-  type PendingChange,
-  type State,
-  sameContent,
-} from '../../model/entry.ts';
+import { type Delta, type State, sameContent } from '../../model/delta.ts';
+import type { MovableFolder, PendingChange } from '../../model/entry.ts';
 import { inodeOf } from '../../model/fingerprint.ts';
 import { at, foldersAbove, isBelow, isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
@@ -26,9 +20,9 @@ const CLOCK_MARGIN_MS = 20;
 /** Maximum number of files that a notice names. */
 const MAX_NAMED = 20;
 
-/** The effects of a change. `older`: paths of files that are left out, relative to the root. */
-export interface OwnEffects {
-  readonly effects: readonly Effect[];
+/** The deltas of a change. `older`: paths of files that are left out, relative to the root. */
+export interface OwnDeltas {
+  readonly deltas: readonly Delta[];
   readonly older: readonly string[];
 }
 
@@ -41,60 +35,59 @@ export interface OwnEffects {
 export function withoutOlderFiles(
   world: World,
   { entry, host }: PendingChange,
-  { effects, endStates }: { readonly effects: readonly Effect[]; readonly endStates: readonly EndState[] },
-): OwnEffects {
-  if (host?.command === undefined) return { effects, older: [] };
+  { deltas, endStates }: { readonly deltas: readonly Delta[]; readonly endStates: readonly EndState[] },
+): OwnDeltas {
+  if (host?.command === undefined) return { deltas, older: [] };
   const beganNs = BigInt(entry.atMs - CLOCK_MARGIN_MS) * 1_000_000n;
   const isRestored = restoredBy(endStates, host.command.movable ?? []);
-  const older = effects.filter(({ key, before, after }) => {
+  const older = deltas.filter(({ key, before, after }) => {
     if (before.kind !== 'absent' || (after.kind !== 'file' && after.kind !== 'link')) return false;
     const stats = statsOfOlder(world, key, beganNs);
     return stats !== undefined && !isRestored(after, stats);
   });
-  const moved = movedFolders(world, host.command.folders ?? [], { effects, older, endStates });
-  const isMoved = ({ key }: Effect): boolean => moved.some((folder) => isWithin(key, folder.key));
-  const stay = older.filter((effect) => !isMoved(effect));
+  const moved = movedFolders(world, host.command.folders ?? [], { deltas, older, endStates });
+  const isMoved = ({ key }: Delta): boolean => moved.some((folder) => isWithin(key, folder.key));
+  const stay = older.filter((delta) => !isMoved(delta));
   const left = new Set(stay.map(({ key }) => key));
   for (const folder of foldersAbove([...left])) left.add(folder);
-  const own = effects.filter(
-    (effect) => !isMoved(effect) && (effect.before.kind !== 'absent' || !left.has(effect.key)),
+  const own = deltas.filter(
+    (delta) => !isMoved(delta) && (delta.before.kind !== 'absent' || !left.has(delta.key)),
   );
-  return { effects: [...moved, ...own], older: stay.map(({ relative }) => relative) };
+  return { deltas: [...moved, ...own], older: stay.map(({ relative }) => relative) };
 }
 
 /**
- * Effects for folders that the command has moved with all their contents: for each folder, one at
- * its old path and one at its new path. An undo moves the folder back. Leaves out a folder if files
- * in it were recorded before the command or are new: they have effects of their own.
+ * Deltas for folders that the command has moved with all their contents. An undo moves the folder
+ * back. Leaves out a folder if files in it were recorded before the command or are new: they have
+ * deltas of their own.
  */
 function movedFolders(
   world: World,
   folders: readonly MovableFolder[],
   {
-    effects,
+    deltas,
     older,
     endStates,
   }: {
-    readonly effects: readonly Effect[];
-    readonly older: readonly Effect[];
+    readonly deltas: readonly Delta[];
+    readonly older: readonly Delta[];
     readonly endStates: readonly EndState[];
   },
-): readonly Effect[] {
+): readonly Delta[] {
   const isOlder = new Set(older);
-  return folders.flatMap(({ inode, ...source }): readonly Effect[] => {
-    const target = effects.find(
+  return folders.flatMap(({ inode, ...source }): readonly Delta[] => {
+    const target = deltas.find(
       ({ key, before, after }) =>
         before.kind === 'absent' && after.kind === 'directory' && inodeAt(world, key) === inode,
     );
     if (target === undefined || inodeAt(world, source.key) !== undefined) return [];
-    const isInside = ({ key }: Effect): boolean => isBelow(key, source.key) || isBelow(key, target.key);
-    const isRecorded = endStates.some(({ effect }) => effect.before.kind !== 'absent' && isInside(effect));
-    const isNew = effects.some(
-      (effect) => isInside(effect) && effect.after.kind !== 'directory' && !isOlder.has(effect),
+    const isInside = ({ key }: Delta): boolean => isBelow(key, source.key) || isBelow(key, target.key);
+    const isRecorded = endStates.some(({ delta }) => delta.before.kind !== 'absent' && isInside(delta));
+    const isNew = deltas.some(
+      (delta) => isInside(delta) && delta.after.kind !== 'directory' && !isOlder.has(delta),
     );
     if (isRecorded || isNew) return [];
-    const { after: folder } = target;
-    return [{ ...source, before: folder, after: ABSENT, movedTo: target.key }, target];
+    return [{ ...target, movedFrom: source }];
   });
 }
 
@@ -112,9 +105,9 @@ function restoredBy(
   movable: readonly string[],
 ): (side: State, stats: Stats) => boolean {
   const stored = new Set(movable);
-  const recorded = new Set(endStates.map(({ effect }) => contentOf(effect.before)));
+  const recorded = new Set(endStates.map(({ delta }) => contentOf(delta.before)));
   const gone = new Set(
-    endStates.flatMap(({ effect: { before }, now }) =>
+    endStates.flatMap(({ delta: { before }, now }) =>
       sameContent(before, now.side) ? [] : [contentOf(before)],
     ),
   );
@@ -151,12 +144,12 @@ export function olderFilesNotices(paths: readonly string[]): readonly Notice[] {
 /** The notice about files that the session had seen, and of which a command left lines that it has not seen. */
 export async function changedSeenNotices(
   knowledge: Knowledge,
-  effects: readonly Effect[],
+  deltas: readonly Delta[],
   known: readonly Sighting[],
 ): Promise<readonly Notice[]> {
   const seen = new Set(known.map(({ key }) => key));
   const changed: string[] = [];
-  for (const { key, relative, before, after } of effects) {
+  for (const { key, relative, before, after } of deltas) {
     if (!seen.has(key) || sameContent(before, after)) continue;
     if ((await knowledge.recall(key))?.coverage.kind !== 'whole') changed.push(relative);
   }
@@ -166,11 +159,9 @@ export async function changedSeenNotices(
 }
 
 /** The notice about files whose earlier bytes were not kept, so that an undo cannot restore them. */
-export function notKeptNotices(effects: readonly Effect[]): readonly Notice[] {
-  const lost = effects.flatMap(({ relative, before, after, movedTo }) =>
-    before.kind === 'file' && !before.kept && movedTo === undefined && !sameContent(before, after)
-      ? [relative]
-      : [],
+export function notKeptNotices(deltas: readonly Delta[]): readonly Notice[] {
+  const lost = deltas.flatMap(({ relative, before, after }) =>
+    before.kind === 'file' && !before.kept && !sameContent(before, after) ? [relative] : [],
   );
   if (lost.length === 0) return [];
   const paths = lost.slice(0, MAX_NAMED);

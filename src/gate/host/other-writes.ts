@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Effect, type PendingChange, sameContent, sameState } from '../../model/entry.ts';
+import { byPath, type Delta, sameContent, sameState } from '../../model/delta.ts';
+import type { PendingChange } from '../../model/entry.ts';
 import { readableAt } from '../found.ts';
 import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
 import type { World } from '../world.ts';
@@ -8,7 +9,7 @@ import type { EndState } from './known-after.ts';
 /** An announced write of a file that a command seems to have changed. */
 interface AnnouncedWrite {
   readonly pending: PendingChange;
-  readonly effect: Effect;
+  readonly delta: Delta;
 }
 
 type WritesByKey = ReadonlyMap<string, readonly AnnouncedWrite[]>;
@@ -41,12 +42,11 @@ async function writesAt(
   endStates: readonly EndState[],
 ): Promise<WritesByKey> {
   const writes = new Map<string, AnnouncedWrite[]>();
-  for (const { effect, now } of endStates)
-    if (!sameState(effect.before, now.side)) writes.set(effect.key, []);
+  for (const { delta, now } of endStates) if (!sameState(delta.before, now.side)) writes.set(delta.key, []);
   if (writes.size === 0) return writes;
   for (const pending of await store.pending({ here: true })) {
     if (pending.change === command.change || pending.host?.command !== undefined) continue;
-    for (const effect of pending.entry.effects ?? []) writes.get(effect.key)?.push({ pending, effect });
+    for (const delta of byPath(pending.entry.deltas)) writes.get(delta.key)?.push({ pending, delta });
   }
   return writes;
 }
@@ -61,25 +61,25 @@ function isUnclear(
   { entry }: PendingChange,
   { endState, writes }: { readonly endState: EndState; readonly writes: WritesByKey },
 ): boolean {
-  const { effect, now } = endState;
-  const others = writes.get(effect.key) ?? [];
-  if (others.length === 0 || entry.effects?.some(({ key }) => key === effect.key)) return false;
-  if (others.some((write) => sameContent(write.effect.before, now.side) || isMade(write, endState)))
+  const { delta, now } = endState;
+  const others = writes.get(delta.key) ?? [];
+  if (others.length === 0 || byPath(entry.deltas).some(({ key }) => key === delta.key)) return false;
+  if (others.some((write) => sameContent(write.delta.before, now.side) || isMade(write, endState)))
     return false;
   return others.some(({ pending }) => isHostWriting(world, pending, entry.session));
 }
 
 /** True if the file has the bytes that the write was announced to leave. */
-function isMade({ effect: { before, after } }: AnnouncedWrite, { now }: EndState): boolean {
+function isMade({ delta: { before, after } }: AnnouncedWrite, { now }: EndState): boolean {
   return !sameContent(before, after) && sameContent(after, now.side);
 }
 
 /** The command's result for one file: the state before another call's write, if that write was made. */
 function beforeWrites(endState: EndState, writes: WritesByKey): readonly EndState[] {
-  const made = writes.get(endState.effect.key)?.find((write) => isMade(write, endState));
+  const made = writes.get(endState.delta.key)?.find((write) => isMade(write, endState));
   if (made === undefined) return [endState];
-  const { before } = made.effect;
-  return sameContent(endState.effect.before, before) ? [] : [{ ...endState, now: { side: before } }];
+  const { before } = made.delta;
+  return sameContent(endState.delta.before, before) ? [] : [{ ...endState, now: { side: before } }];
 }
 
 async function readAgain(
@@ -89,7 +89,7 @@ async function readAgain(
 ): Promise<readonly EndState[]> {
   const read: EndState[] = [];
   for (const endState of endStates) {
-    const now = unclear.includes(endState) ? await readableAt(world, endState.effect.key) : endState.now;
+    const now = unclear.includes(endState) ? await readableAt(world, endState.delta.key) : endState.now;
     if (now !== undefined) read.push({ ...endState, now });
   }
   return read;

@@ -1,8 +1,9 @@
 import { bytesSeenWhole } from '../../judge/known.ts';
-import type { Effect, Entry } from '../../model/entry.ts';
+import { byPath, type Delta, lastAt } from '../../model/delta.ts';
+import type { Entry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ShownScene } from '../shown.ts';
-import { effectAt } from './command.ts';
+import { deltaAt } from './command.ts';
 
 /** Maximum number of changes of one path to search. A file with more changes may have to be read again. */
 const MAX_CHANGES = 500;
@@ -14,9 +15,9 @@ const MAX_MOVES = 5;
  * whole version of it, and since then only this session has changed the file.
  */
 export async function isOwnWork(scene: ShownScene, path: string): Promise<boolean> {
-  const effect = await effectAt(scene.world, path);
-  if (effect?.before.kind !== 'file') return false;
-  let version: Version | undefined = { key: effect.key, fingerprint: effect.before.fingerprint };
+  const delta = await deltaAt(scene.world, path);
+  if (delta?.before.kind !== 'file') return false;
+  let version: Version | undefined = { key: delta.key, fingerprint: delta.before.fingerprint };
   for (let moves = 0; moves <= MAX_MOVES && version !== undefined; moves += 1) {
     const origin = await originOf(scene, version);
     if (origin === 'own') return true;
@@ -63,11 +64,11 @@ async function originOf(
  * or an empty one. Undefined if the change did not lead to the given version.
  */
 function versionBefore(entry: Entry, { key, fingerprint }: Version): 'created' | Version | undefined {
-  const effect = entry.effects?.findLast((each) => each.key === key);
-  if (effect === undefined || !leaves(effect, fingerprint)) return undefined;
-  const source = movedFrom(entry, effect);
+  const delta = lastAt(entry.deltas, key);
+  if (delta === undefined || !leaves(delta, fingerprint)) return undefined;
+  const source = movedFrom(entry, delta);
   if (source !== undefined) return { key: source, fingerprint, beforeSeq: entry.seq };
-  const { before } = effect;
+  const { before } = delta;
   if (before.kind === 'absent') return 'created';
   if (before.kind !== 'file') return undefined;
   return before.fingerprint.size === 0
@@ -75,17 +76,17 @@ function versionBefore(entry: Entry, { key, fingerprint }: Version): 'created' |
     : { key, fingerprint: before.fingerprint, beforeSeq: entry.seq };
 }
 
-function leaves({ after }: Effect, fingerprint: Fingerprint): boolean {
+function leaves({ after }: Delta, fingerprint: Fingerprint): boolean {
   return after.kind === 'file' && sameFingerprint(after.fingerprint, fingerprint);
 }
 
 /**
  * The key of the file that a change moved here: the change removed a file with the bytes that are
- * here after it. The effects of a shell command do not say that it was a move.
+ * here after it. The deltas of a shell command do not say that it was a move.
  */
-function movedFrom({ effects = [] }: Entry, { key, after }: Effect): string | undefined {
+function movedFrom({ deltas = [] }: Entry, { key, after }: Delta): string | undefined {
   if (after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
-  const source = effects.find(
+  const source = byPath(deltas).find(
     (other) =>
       other.key !== key &&
       other.before.kind === 'file' &&

@@ -1,12 +1,7 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import type { ClientCall } from '../../model/call.ts';
-import {
-  type Effect,
-  type HostWrite,
-  type NewEntry,
-  type PendingChange,
-  sameContent,
-} from '../../model/entry.ts';
+import { byPath, type Delta, sameContent } from '../../model/delta.ts';
+import type { HostWrite, NewEntry, PendingChange } from '../../model/entry.ts';
 import type { FileIntent, HostIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
@@ -19,7 +14,7 @@ import { hashOf } from '../prepare.ts';
 import type { ShownScene } from '../shown.ts';
 import { actionOf as intendedAction } from '../validate.ts';
 import type { World } from '../world.ts';
-import { type BytesBefore, effectAt } from './command.ts';
+import { type BytesBefore, deltaAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
 
 const MAX_COMMAND_CHARS = 1000;
@@ -38,14 +33,14 @@ export function pendingOf(
   { intents, judged, options, locked }: AllowedAnnouncement,
 ): PendingChange {
   const { world, knowledge } = scene;
-  const { effects, writes, bypassed, notices } = judged;
+  const { deltas, writes, bypassed, notices } = judged;
   const { hold = 'lock', call, tell = 'now' } = options;
   const change = newChangeId();
-  const [first] = effects;
+  const [first] = deltas;
   const [intent] = intents;
   const entry: NewEntry = {
-    // The effects are current at this time, because the caller holds the locks of the files.
-    ...changeEntry(scene, { change, effects, call, atMs: world.now() }),
+    // The deltas are current at this time, because the caller holds the locks of the files.
+    ...changeEntry(scene, { change, deltas, call, atMs: world.now() }),
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
     ...(first === undefined ? {} : { path: first.relative }),
   };
@@ -80,14 +75,14 @@ export function isRepeated({ host }: PendingChange, intents: readonly HostIntent
  */
 export async function isAsAnnounced(world: World, { entry, host }: PendingChange): Promise<boolean> {
   if (host?.hold === 'lock') return true;
-  for (const { key, before, after } of entry.effects ?? []) {
+  for (const { key, before, after } of byPath(entry.deltas)) {
     const now = await readableAt(world, key);
     if (now === undefined || ![before, after].some((side) => sameContent(side, now.side))) return false;
   }
   return true;
 }
 
-function actionOf(intent: HostIntent, first: Effect | undefined): Action {
+function actionOf(intent: HostIntent, first: Delta | undefined): Action {
   const creates = first?.before.kind === 'absent';
   if (intent.kind === 'touch') return creates ? 'create' : 'edit';
   if (intent.kind === 'write') return creates ? 'create' : 'overwrite';
@@ -114,9 +109,9 @@ export function pendingCommand(
     readonly atMs: number;
   },
 ): PendingChange {
-  const { effects, writes, command } = kept;
+  const { deltas, writes, command } = kept;
   const entry: NewEntry = {
-    ...changeEntry(scene, { change, effects, call, atMs }),
+    ...changeEntry(scene, { change, deltas, call, atMs }),
     action: 'run',
     path: '.',
     text: clip(withoutSecrets(text), MAX_COMMAND_CHARS),
@@ -130,22 +125,22 @@ function changeEntry(
   { world, knowledge }: ShownScene,
   {
     change,
-    effects,
+    deltas,
     call,
     atMs,
   }: {
     readonly change: string;
-    readonly effects: readonly Effect[];
+    readonly deltas: readonly Delta[];
     readonly call: string | undefined;
     /**
-     * A time before the effects were read. The effects may lack changes that other sessions made
+     * A time before the deltas were read. The deltas may lack changes that other sessions made
      * after this time.
      */
     readonly atMs: number;
   },
 ): NewEntry {
   const root = world.workspace.roots[0] ?? '';
-  return { kind: 'change', atMs, ...knowledge.author, root, ...named(call), change, effects };
+  return { kind: 'change', atMs, ...knowledge.author, root, ...named(call), change, deltas };
 }
 
 /**
@@ -165,15 +160,15 @@ export async function pendingObserved(
 ): Promise<PendingChange | undefined> {
   const { world } = scene;
   const atMs = world.now();
-  const found = (await Promise.all(intents.map((intent) => observedEffects(world, intent)))).flat();
-  const effects = found.map(({ effect }) => effect);
-  const writes = found.map(({ effect, text }) => ({ key: effect.key, text }));
-  const [first] = effects;
+  const found = (await Promise.all(intents.map((intent) => observedDeltas(world, intent)))).flat();
+  const deltas = found.map(({ delta }) => delta);
+  const writes = found.map(({ delta, text }) => ({ key: delta.key, text }));
+  const [first] = deltas;
   const [intent] = intents;
   if (first === undefined || intent === undefined) return undefined;
   const change = newChangeId();
   const entry: NewEntry = {
-    ...changeEntry(scene, { change, effects, call, atMs }),
+    ...changeEntry(scene, { change, deltas, call, atMs }),
     action: actionOf(intent, first),
     path: first.relative,
   };
@@ -182,20 +177,20 @@ export async function pendingObserved(
 }
 
 interface ObservedWrite extends Pick<HostWrite, 'text'> {
-  readonly effect: Effect;
+  readonly delta: Delta;
 }
 
-async function observedEffects(world: World, intent: HostIntent): Promise<readonly ObservedWrite[]> {
+async function observedDeltas(world: World, intent: HostIntent): Promise<readonly ObservedWrite[]> {
   const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
-  const found = await Promise.all(paths.map((path) => effectAt(world, path)));
-  return found.flatMap((effect): readonly ObservedWrite[] => {
-    if (effect === undefined) return [];
-    if (intent.kind !== 'write') return [{ effect, text: 'unknown' }];
-    return [{ effect: { ...effect, after: sideOfText(intent.content) }, text: 'whole' }];
+  const found = await Promise.all(paths.map((path) => deltaAt(world, path)));
+  return found.flatMap((delta): readonly ObservedWrite[] => {
+    if (delta === undefined) return [];
+    if (intent.kind !== 'write') return [{ delta, text: 'unknown' }];
+    return [{ delta: { ...delta, after: sideOfText(intent.content) }, text: 'whole' }];
   });
 }
 
-function sideOfText(content: string | Uint8Array): Effect['after'] {
+function sideOfText(content: string | Uint8Array): Delta['after'] {
   return fileState(fingerprintOf(Buffer.from(content)), 0o644, 'none');
 }
 

@@ -11,13 +11,13 @@ export async function reshapedFiles(
   endStates: readonly EndState[],
 ): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
-  for (const { effect, now } of endStates) {
-    if (effect.before.kind !== 'file' || now.snapshot === undefined) continue;
-    const { fingerprint } = effect.before;
+  for (const { delta, now } of endStates) {
+    if (delta.before.kind !== 'file' || now.snapshot === undefined) continue;
+    const { fingerprint } = delta.before;
     if (!(await world.images.has(fingerprint.sha256))) continue;
     const before = Buffer.from(world.baselines.peek(fingerprint) ?? (await world.images.read(fingerprint)));
     const what = reshaping(before, now.snapshot.bytes);
-    if (what !== undefined) notices.push({ kind: 'form-changed', path: effect.relative, what });
+    if (what !== undefined) notices.push({ kind: 'form-changed', path: delta.relative, what });
   }
   return notices;
 }

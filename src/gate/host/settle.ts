@@ -1,14 +1,16 @@
 import { outermostKeys } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import {
-  type Effect,
-  type HostWrite,
-  type NewEntry,
-  type PendingChange,
+  byPath,
+  type Delta,
+  endsOf,
+  joinMoves,
+  lastAt,
   type State,
   sameContent,
   sameState,
-} from '../../model/entry.ts';
+} from '../../model/delta.ts';
+import type { HostWrite, NewEntry, PendingChange } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
@@ -22,12 +24,12 @@ import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandEndStates } from './command-end-states.ts';
-import { effectsBelow } from './effects-below.ts';
+import { deltasBelow } from './deltas-below.ts';
 import { type EndState, type KnownAfter, knownAfter } from './known-after.ts';
 import {
   changedSeenNotices,
   notKeptNotices,
-  type OwnEffects,
+  type OwnDeltas,
   olderFilesNotices,
   withoutOlderFiles,
 } from './older-files.ts';
@@ -52,12 +54,12 @@ export function keysToSettle(
   { home }: World,
   { change, entry, locked = [] }: PendingChange,
 ): readonly string[] {
-  const keys = outermostKeys([...locked, ...(entry.effects ?? []).map(({ key }) => key)]);
+  const keys = outermostKeys([...locked, ...(entry.deltas ?? []).flatMap(endsOf)]);
   return keys.length === 0 ? [`${home}/settling/${change}`] : keys;
 }
 
 /**
- * Records the real effects of another program's change. After `done`, also records the lines that
+ * Records the real deltas of another program's change. After `done`, also records the lines that
  * the session has now seen. After `unknown`, the program may still write: files that it has not
  * changed yet count as unread. The caller must hold the locks of the change.
  */
@@ -70,8 +72,8 @@ export async function settleHost(
   const endStates = await endStatesOf(scene, pending);
   const notices = await settleAs(scene, { pending, endStates }, ended);
   if (ended.ending === 'unknown')
-    for (const { effect, now } of endStates)
-      if (sameState(effect.before, now.side)) await scene.knowledge.forget(effect.key);
+    for (const { delta, now } of endStates)
+      if (sameState(delta.before, now.side)) await scene.knowledge.forget(delta.key);
   return notices;
 }
 
@@ -95,9 +97,9 @@ export async function settleByBytes(
   } catch {
     return;
   }
-  const isUntouched = endStates.every(({ effect, now }) => sameState(effect.before, now.side));
+  const isUntouched = endStates.every(({ delta, now }) => sameState(delta.before, now.side));
   if (isUntouched && untouched === 'leave') return;
-  const isDone = endStates.every(({ effect, now }) => sameContent(effect.after, now.side));
+  const isDone = endStates.every(({ delta, now }) => sameContent(delta.after, now.side));
   const ending = isUntouched ? 'failed' : isDone ? 'done' : 'unknown';
   const recovered = { ...pending, entry: { ...pending.entry, recovered: true } };
   await settleAs(scene, { pending: recovered, endStates }, { ending, credits: [] });
@@ -115,15 +117,15 @@ export async function settlePart(
 ): Promise<void> {
   if (isOnLayer(pending)) return;
   const endStates: EndState[] = [];
-  for (const effect of pending.entry.effects ?? []) {
-    if (!keys.some((key) => isWithin(key, effect.key) || isWithin(effect.key, key))) continue;
-    const now = await readableAt(world, effect.key);
-    if (now !== undefined) endStates.push({ effect, now });
+  for (const delta of byPath(pending.entry.deltas)) {
+    if (!keys.some((key) => isWithin(key, delta.key) || isWithin(delta.key, key))) continue;
+    const now = await readableAt(world, delta.key);
+    if (now !== undefined) endStates.push({ delta, now });
   }
-  const changed = await effectsNow(world, endStates, await overtakenAt(world, pending, endStates));
-  const own = withoutOlderFiles(world, pending, { effects: changed, endStates });
-  if (own.effects.length === 0) return;
-  const images = await imagesToSettle(world, own.effects);
+  const changed = await deltasNow(world, endStates, await overtakenAt(world, pending, endStates));
+  const own = withoutOlderFiles(world, pending, { deltas: changed, endStates });
+  if (own.deltas.length === 0) return;
+  const images = await imagesToSettle(world, own.deltas);
   const entry = { ...settledEntry(world, pending, own), change: newChangeId(), recovered: true };
   await world.store.record({
     ifPending: pending.change,
@@ -151,8 +153,8 @@ async function endStatesOf(scene: ShownScene, pending: PendingChange): Promise<r
   if (pending.host?.command !== undefined)
     return withoutOtherWrites(scene.world, pending, await commandEndStates(scene, pending));
   const endStates: EndState[] = [];
-  for (const effect of pending.entry.effects ?? [])
-    endStates.push({ effect, now: await foundAt(scene.world, effect.key) });
+  for (const delta of byPath(pending.entry.deltas))
+    endStates.push({ delta, now: await foundAt(scene.world, delta.key) });
   return endStates;
 }
 
@@ -168,12 +170,12 @@ async function settleAs(
     host?.hold === 'none'
       ? await overtakenAt(world, pending, endStates)
       : new Map<string, OvertakingChange>();
-  const changed = await effectsNow(world, endStates, overtaken);
-  const older = withoutOlderFiles(world, pending, { effects: changed, endStates });
-  const { own, losses, made } = await effectsToRecord(scene, pending, older);
-  const { effects } = own;
+  const changed = await deltasNow(world, endStates, overtaken);
+  const older = withoutOlderFiles(world, pending, { deltas: changed, endStates });
+  const { own, losses, made } = await deltasToRecord(scene, pending, older);
+  const { deltas } = own;
   const writes = host?.writes ?? [];
-  const notOvertaken = endStates.filter(({ effect }) => !overtaken.has(effect.key));
+  const notOvertaken = endStates.filter(({ delta }) => !overtaken.has(delta.key));
   const lost =
     host?.command === undefined
       ? []
@@ -184,9 +186,9 @@ async function settleAs(
     ending === 'done'
       ? await knownUntilAnswer({ ...scene, knowledge }, endStates, { writes, credits, untold })
       : NOTHING_KNOWN;
-  const images = host?.command === undefined ? undefined : await imagesToSettle(world, effects);
+  const images = host?.command === undefined ? undefined : await imagesToSettle(world, deltas);
   const entries = [
-    ...(effects.length === 0 ? [] : [settledEntry(world, pending, own)]),
+    ...(deltas.length === 0 ? [] : [settledEntry(world, pending, own)]),
     ...made,
     ...(host?.bypasses ?? []),
     ...(ending === 'done' && host?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
@@ -205,9 +207,9 @@ async function settleAs(
     ...reshaped,
     ...(host?.command === undefined
       ? []
-      : await changedSeenNotices(scene.knowledge, effects, known.sightings)),
+      : await changedSeenNotices(scene.knowledge, deltas, known.sightings)),
     ...olderFilesNotices(own.older),
-    ...notKeptNotices(effects),
+    ...notKeptNotices(deltas),
     ...[...overtaken.values()].flatMap(({ notices }) => notices),
   ];
 }
@@ -232,38 +234,38 @@ async function knownUntilAnswer(
 }
 
 interface ToRecord {
-  readonly own: OwnEffects;
+  readonly own: OwnDeltas;
   readonly losses: Losses;
   /** Notices that the command created repositories. */
   readonly made: readonly NewEntry[];
 }
 
 /**
- * The effects of a change to record, and what it removed. The changes of git's own files are
+ * The deltas of a change to record, and what it removed. The changes of git's own files are
  * recorded only if the command removed something: an ordinary commit stays when files are undone.
  */
-async function effectsToRecord(
+async function deltasToRecord(
   { world, knowledge }: ShownScene,
   pending: PendingChange,
-  own: OwnEffects,
+  own: OwnDeltas,
 ): Promise<ToRecord> {
   if (pending.host?.command === undefined) return { own, losses: NO_LOSSES, made: [] };
-  const repositories = own.effects.filter(isMadeRepository);
-  const effects = own.effects.filter((effect) => !repositories.includes(effect));
-  const losses = await findLosses(world, knowledge, { ...commandOf(pending), effects });
+  const repositories = own.deltas.filter(isMadeRepository);
+  const deltas = own.deltas.filter((delta) => !repositories.includes(delta));
+  const losses = await findLosses(world, knowledge, { ...commandOf(pending), deltas });
   const made = repositories.map(({ key, relative }): NewEntry => {
     const { session, root } = pending.entry;
     const text = `made the repository ${relative}`;
     return { kind: 'notice', atMs: world.now(), session, root, key, path: relative, text };
   });
-  const recorded = losses.names.length > 0 ? effects : effects.filter(({ key }) => !/\/\.git\//.test(key));
-  return { own: { ...own, effects: recorded }, losses, made };
+  const recorded = losses.names.length > 0 ? deltas : deltas.filter(({ key }) => !/\/\.git\//.test(key));
+  return { own: { ...own, deltas: recorded }, losses, made };
 }
 
 const NO_LOSSES: Losses = { names: [], inStash: [], files: [] };
 
 /** True for a new folder that is a repository. Like a commit, it stays when the files are undone. */
-function isMadeRepository({ key, before, after }: Effect): boolean {
+function isMadeRepository({ key, before, after }: Delta): boolean {
   return before.kind === 'absent' && after.kind === 'directory' && pathExists(`${key}/.git`);
 }
 
@@ -282,23 +284,23 @@ async function unseenSince(
 ): Promise<readonly EndState[]> {
   const unseen: EndState[] = [];
   for (const endState of endStates)
-    if (((await knowledge.recall(endState.effect.key))?.atMs ?? 0) <= beganMs) unseen.push(endState);
+    if (((await knowledge.recall(endState.delta.key))?.atMs ?? 0) <= beganMs) unseen.push(endState);
   return unseen;
 }
 
 /**
- * The journal entry with the real effects of a change. The entry of a command names the first file
+ * The journal entry with the real deltas of a change. The entry of a command names the first file
  * that the command changed.
  */
-function settledEntry(world: World, pending: PendingChange, { effects, older }: OwnEffects): NewEntry {
+function settledEntry(world: World, pending: PendingChange, { deltas, older }: OwnDeltas): NewEntry {
   const { entry, host } = pending;
-  const isFolder = ({ before, after }: Effect): boolean =>
+  const isFolder = ({ before, after }: Delta): boolean =>
     [before, after].some(({ kind }) => kind === 'directory');
-  const first = effects.find((effect) => !isFolder(effect)) ?? effects[0];
+  const first = deltas.find((delta) => !isFolder(delta)) ?? deltas[0];
   const named = host?.command === undefined || first === undefined ? {} : { path: first.relative };
-  const told = notKeptNotices(effects).map(({ kind }) => kind);
+  const told = notKeptNotices(deltas).map(({ kind }) => kind);
   const notices = told.length === 0 ? {} : { notices: told };
-  return { ...entry, ...named, ...uncoveredBy(pending, older), ...notices, atMs: world.now(), effects };
+  return { ...entry, ...named, ...uncoveredBy(pending, older), ...notices, atMs: world.now(), deltas };
 }
 
 /** Number of a session's newest notices that `ranWithoutLayer` searches. */
@@ -348,14 +350,14 @@ async function overtakenAt(
   const found = new Map<string, OvertakingChange>();
   // The record of a command lists many files, of which the command changes few. Skip the others.
   const concerned = endStates.filter(
-    ({ effect, now }) => entry.action !== 'run' || !sameState(effect.before, now.side),
+    ({ delta, now }) => entry.action !== 'run' || !sameState(delta.before, now.side),
   );
-  const changes = await world.store.lastChanges(concerned.map(({ effect }) => effect.key));
-  for (const { effect } of concerned) {
-    const { key, relative, before } = effect;
+  const changes = await world.store.lastChanges(concerned.map(({ delta }) => delta.key));
+  for (const { delta } of concerned) {
+    const { key, relative, before } = delta;
     const last = changes.get(key);
     if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
-    const left = last.effects?.findLast((effect) => effect.key === key)?.after;
+    const left = lastAt(last.deltas, key)?.after;
     if (left === undefined || sameState(left, before)) continue;
     const notice = { kind: 'overtaken', path: relative, change: last.change, session: last.session } as const;
     const isOwn = entry.action === 'run' && last.session === entry.session;
@@ -369,34 +371,30 @@ async function asKept({ images }: World, side: State): Promise<State> {
   return side.kind === 'file' ? { ...side, kept: await images.has(side.fingerprint.sha256) } : side;
 }
 
-async function effectsNow(
+async function deltasNow(
   world: World,
   endStates: readonly EndState[],
   overtaken: ReadonlyMap<string, OvertakingChange>,
-): Promise<Effect[]> {
-  const effects: Effect[] = [];
-  // The contents of a moved folder need no effects of their own: an undo moves them back with the
-  // folder.
-  const moved = new Set(endStates.flatMap(({ effect }) => effect.movedTo ?? []));
-  const announced = new Set(endStates.map(({ effect }) => effect.key));
-  for (const {
-    effect: { movedTo, ...effect },
-    now: { side: after },
-  } of endStates) {
-    const left = overtaken.get(effect.key)?.left;
-    const before = left ?? effect.before;
+): Promise<Delta[]> {
+  const deltas: Delta[] = [];
+  const announced = new Set(endStates.map(({ delta }) => delta.key));
+  for (const { delta, now } of endStates) {
+    const { side: after } = now;
+    const left = overtaken.get(delta.key)?.left;
+    const before = left ?? delta.before;
     if (sameState(before, after)) continue;
-    const { sinceUs, ...rest } = effect;
-    effects.push({
+    const { sinceUs, ...rest } = delta;
+    deltas.push({
       ...rest,
       ...(left !== undefined || sinceUs === undefined ? {} : { sinceUs }),
       before,
       after,
-      ...(movedTo === undefined || after.kind !== 'absent' ? {} : { movedTo }),
     });
-    const isMade = before.kind === 'absent' && after.kind === 'directory' && !moved.has(effect.key);
-    if (isMade && !pathExists(`${effect.key}/.git`))
-      effects.push(...(await effectsBelow(world, effect.key)).filter(({ key }) => !announced.has(key)));
+    // The contents of a moved folder need no deltas of their own: an undo moves them back with the
+    // folder.
+    const isMade = before.kind === 'absent' && after.kind === 'directory' && delta.movedFrom === undefined;
+    if (isMade && !pathExists(`${delta.key}/.git`))
+      deltas.push(...(await deltasBelow(world, delta.key)).filter(({ key }) => !announced.has(key)));
   }
-  return effects;
+  return joinMoves(deltas);
 }

@@ -4,7 +4,7 @@ import type { PendingChange } from '../../model/entry.ts';
 const MAX_CALLS = 1000;
 
 /**
- * The hosts' calls whose results this process has recorded. A call without an effect has no journal
+ * The hosts' calls whose results this process has recorded. A call without a delta has no journal
  * entry, so a second event about its end would pass for a call that was never judged.
  */
 export class SettledCalls {

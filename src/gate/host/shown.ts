@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { linesShownIn } from '../../dialect/calls/shown/output-lines.ts';
 import { readSnapshot } from '../../disk/read.ts';
 import { linesCoverage, NOTHING } from '../../model/coverage.ts';
-import type { Effect } from '../../model/entry.ts';
+import type { Delta } from '../../model/delta.ts';
 import { Fault } from '../../model/fault.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { OutputEvent } from '../../model/host-session.ts';
@@ -53,19 +53,19 @@ export async function witnessOutput(
  */
 export async function keepBefore(
   world: World,
-  effects: readonly Effect[],
+  deltas: readonly Delta[],
   where: 'shared' | 'here' = 'shared',
 ): Promise<void> {
-  for (const effect of effects) await storeBefore(world, effect, where);
+  for (const delta of deltas) await storeBefore(world, delta, where);
   if (world.policy.durability !== 'none') await world.images.sync();
 }
 
 async function storeBefore(
   world: World,
-  { key, relative, before, movedTo }: Effect,
+  { key, relative, before }: Delta,
   where: 'shared' | 'here',
 ): Promise<void> {
-  if (before.kind !== 'file' || !before.kept || movedTo !== undefined) return;
+  if (before.kind !== 'file' || !before.kept) return;
   const { images } = world;
   const { sha256 } = before.fingerprint;
   const isHere = where === 'here' ? images.hasHere?.(sha256, 'rely') : undefined;
@@ -91,7 +91,7 @@ export interface ChangedElsewhere {
  */
 export async function changedElsewhere(
   { world, knowledge }: ShownScene,
-  { key, before }: Effect,
+  { key, before }: Delta,
 ): Promise<ChangedElsewhere | undefined> {
   if (before.kind !== 'file') return undefined;
   const sighting = await knowledge.recall(key);

@@ -10,6 +10,7 @@ import {
   withoutPaths,
 } from '../../journal/undo-history.ts';
 import type { ClientCall } from '../../model/call.ts';
+import { byPath } from '../../model/delta.ts';
 import { Fault } from '../../model/fault.ts';
 import { isOutside, type ResolvedPath } from '../../model/path.ts';
 import { defined } from '../../model/record.ts';
@@ -138,8 +139,8 @@ async function nothingToUndo(
   if (target.kind !== 'change') return refuse('there is no change left to undo');
   const { change, roots, key } = target;
   const entry = history.changes.find((each) => each.change === change && roots.includes(each.root));
-  const effect = entry?.effects?.find((each) => each.key === (key ?? each.key));
-  const undoer = entry && effect && history.undoerOf(entry, effect.key)?.change;
+  const delta = byPath(entry?.deltas).find((each) => each.key === (key ?? each.key));
+  const undoer = entry && delta && history.undoerOf(entry, delta.key)?.change;
   if (undoer !== undefined)
     return refuse(`change ${change} was already undone by ${undoer}`, { change: undoer });
   const reason =

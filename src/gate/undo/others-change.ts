@@ -1,5 +1,6 @@
 import { listNames } from '../../disk/list.ts';
 import type { Inverse } from '../../journal/inverses.ts';
+import type { NamedPath } from '../../model/delta.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import type { Located } from '../../workspace/workspace.ts';
@@ -36,12 +37,9 @@ export async function whyNotTheirs(
   return whyUnseen(world, knowledge, placesNow(chosen.inverses));
 }
 
-/** A path that messages name. */
-type Place = Pick<Inverse, 'key' | 'relative'>;
-
 /** The present places of the entries that an undo concerns, each with the path that messages name. */
-function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, Place> {
-  const places = new Map<string, Place>();
+function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, NamedPath> {
+  const places = new Map<string, NamedPath>();
   const moves: { readonly from: string; readonly to: string }[] = [];
   for (const inverse of inverses) {
     const { key: to, after, movedFrom } = inverse;
@@ -62,7 +60,7 @@ function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, Place> {
 async function whyUnseen(
   world: World,
   knowledge: Knowledge,
-  places: ReadonlyMap<string, Place>,
+  places: ReadonlyMap<string, NamedPath>,
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
   let unchecked = places.size;

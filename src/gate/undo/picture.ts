@@ -1,6 +1,5 @@
 import { listNames } from '../../disk/list.ts';
-import { ABSENT, type Delta, inOrder } from '../../model/delta.ts';
-import { type State, sameState } from '../../model/entry.ts';
+import { ABSENT, inOrder, type NamedPath, type State, sameState } from '../../model/delta.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -19,8 +18,6 @@ import type { World } from '../world.ts';
  */
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
-
-type PathOf = Pick<Delta, 'key' | 'relative'>;
 
 /** A planned move of a folder that is on the disk. */
 interface FolderMove {
@@ -102,7 +99,7 @@ export class Picture {
   }
 
   /** The state of a path in the picture. */
-  async at(path: PathOf): Promise<Outcome<{ readonly found: Pictured }>> {
+  async at(path: NamedPath): Promise<Outcome<{ readonly found: Pictured }>> {
     const known = this.#states.get(path.key) ?? this.#unlessBelowFolder(path.key);
     if (known !== undefined) return { ok: true, found: known };
     const outcome = await this.#onDisk(path);
@@ -120,7 +117,7 @@ export class Picture {
     return undefined;
   }
 
-  async #onDisk(path: PathOf): Promise<Outcome<{ readonly found: Pictured }>> {
+  async #onDisk(path: NamedPath): Promise<Outcome<{ readonly found: Pictured }>> {
     const key = placeBefore(this.#moves, path.key);
     const outcome = this.#locate(key);
     if (!outcome.ok) return refused({ ...outcome.refusal, path: this.#world.workspace.shownAt(path) });
@@ -226,7 +223,7 @@ export class Picture {
   }
 
   /** Plans a move. The entry takes along what the picture has below it. */
-  async move(delta: PlannedDelta, { key: from }: PathOf): Promise<void> {
+  async move(delta: PlannedDelta, { key: from }: NamedPath): Promise<void> {
     const folderMode = await this.#makeFolders(delta);
     const { key: to, after } = delta;
     const isNew = this.#states.get(from)?.isNew === true;
@@ -256,7 +253,7 @@ export class Picture {
    * Makes sure that the folders above a path are there afterwards: gives up the planned removal of
    * one, and makes a missing one. Returns the mode that a missing folder around the path had.
    */
-  async #makeFolders({ key, relative }: PathOf): Promise<number | undefined> {
+  async #makeFolders({ key, relative }: NamedPath): Promise<number | undefined> {
     const slash = relative.lastIndexOf('/');
     if (slash < 0) return undefined;
     const folder = { key: key.slice(0, key.lastIndexOf('/')), relative: relative.slice(0, slash) };

@@ -1,7 +1,8 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { changeBetween, type Inverse, othersInside } from '../../journal/inverses.ts';
 import { keysTouched, undoneBy } from '../../journal/undo-history.ts';
-import { type Entry, microseconds, type State, sameContent, type Undone } from '../../model/entry.ts';
+import { byPath, microseconds, type NamedPath, type State, sameContent } from '../../model/delta.ts';
+import type { Entry, Undone } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { isGitIndex, stagedContent } from '../../process/git-index.ts';
@@ -30,7 +31,7 @@ export interface UndoPlan {
   readonly keys: readonly string[];
   readonly deltas: readonly PlannedDelta[];
   /** Folders that would be removed, but are in use. */
-  readonly stay: readonly Pick<Inverse, 'key' | 'relative'>[];
+  readonly stay: readonly NamedPath[];
   /** The bytes, by hash, of files that are on the disk now, and of merged files. */
   readonly bytes: ReadonlyMap<string, Uint8Array>;
 }
@@ -49,7 +50,7 @@ export async function planUndo(
     const { history, selection } = chosen;
     const exactly = { ...request, merge: false, partial: false };
     const outcome = await new Plan(world, { history, ...course }, exactly).make();
-    const undone = { undone: undoneBy(selection), keys: keysTouched(selection) };
+    const undone = { undone: undoneBy(history, selection), keys: keysTouched(selection) };
     if (outcome.ok) return { ok: true, plan: { ...outcome.plan, ...undone } };
   }
   return new Plan(world, chosen, request).make();
@@ -91,11 +92,11 @@ class Plan {
   }
 
   #planOf(deltas: readonly PlannedDelta[]): UndoPlan {
-    const { selection } = this.#chosen;
+    const { history, selection } = this.#chosen;
     const stay = [...this.#stay.values()];
     const stayed = new Set(stay.map(({ oldKey }) => oldKey));
     const keys = keysTouched(selection).filter((key) => !stayed.has(key));
-    const whole = undoneBy(selection);
+    const whole = undoneBy(history, selection);
     const undone = stay.length === 0 ? whole : { changes: whole.changes, keys };
     return { undone, keys, deltas, stay, bytes: this.#picture.bytes };
   }
@@ -269,13 +270,13 @@ function isOfFile({ before, after }: Inverse): boolean {
   return before.kind !== 'directory' && after.kind !== 'directory';
 }
 
-function pathOf({ workspace }: World, place: Pick<Inverse, 'key' | 'relative'>): PlannedDelta['path'] {
+function pathOf({ workspace }: World, place: NamedPath): PlannedDelta['path'] {
   return { ...workspace.named(place.key, place.relative), given: workspace.shownAt(place) };
 }
 
 /** The path to which the change moved the entry, as it was then. */
 function movedKeyOf({ entry, oldKey }: Inverse): string {
-  return entry.effects?.find(({ key }) => key === oldKey)?.movedTo ?? oldKey;
+  return entry.deltas?.find(({ movedFrom }) => movedFrom?.key === oldKey)?.key ?? oldKey;
 }
 
 /** True if a file has become read-only since the change, so that an undo may not replace or remove it. */
@@ -287,8 +288,7 @@ function isLocked(state: State, { before, after }: Inverse): boolean {
 /** The mode that a folder had before the first of the changes since the oldest selected one. */
 function folderModeOf({ history, selection }: ChosenChanges, key: string): number | undefined {
   const start = selection.at(-1)?.entry.seq ?? 0;
-  const isFirst = ({ seq, effects = [] }: Entry): boolean =>
-    seq >= start && effects.some((effect) => effect.key === key);
-  const before = history.changes.find(isFirst)?.effects?.find((effect) => effect.key === key)?.before;
+  const deltas = history.changes.flatMap((entry) => (entry.seq < start ? [] : byPath(entry.deltas)));
+  const before = deltas.find((delta) => delta.key === key)?.before;
   return before?.kind === 'directory' ? before.mode : undefined;
 }

@@ -1,4 +1,4 @@
-import type { State } from '../../model/entry.ts';
+import type { State } from '../../model/delta.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';

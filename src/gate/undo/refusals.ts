@@ -1,5 +1,6 @@
 import type { Inverse } from '../../journal/inverses.ts';
-import type { Entry, State } from '../../model/entry.ts';
+import { inverse, type NamedPath, type State } from '../../model/delta.ts';
+import type { Entry } from '../../model/entry.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Refusal, type Refused, refused, type UndoCall } from '../../model/verdict.ts';
@@ -129,7 +130,7 @@ export function forTheUser(path: string): Refusal {
 }
 
 /** The refusal to remove a folder in which other entries stay. */
-export function folderInUse({ workspace }: World, path: Pick<Inverse, 'key' | 'relative'>): Refusal {
+export function folderInUse({ workspace }: World, path: NamedPath): Refusal {
   const detail = { reason: 'another program or session has put something into it since that change' };
   return { code: 'STALE', action: 'undo', path: workspace.shownAt(path), next: 'list', detail };
 }

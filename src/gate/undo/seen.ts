@@ -1,6 +1,5 @@
 import { NOTHING, WHOLE } from '../../model/coverage.ts';
-import type { Delta } from '../../model/delta.ts';
-import type { State } from '../../model/entry.ts';
+import type { Delta, State } from '../../model/delta.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';

@@ -1,6 +1,6 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import type { LineRange } from '../../model/coverage.ts';
-import type { Effect, State } from '../../model/entry.ts';
+import { type Delta, lastAt, type State } from '../../model/delta.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { UndoResult } from '../../model/results.ts';
@@ -40,25 +40,25 @@ export async function undoPart(
 ): Promise<Outcome<UndoResult>> {
   const { change, key } = request;
   const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
-  const effect = entry?.effects?.findLast((each) => each.key === key);
-  if (effect === undefined) return refused(missing(key, `there is no change ${change} of this file`));
+  const made = lastAt(entry?.deltas, key);
+  if (made === undefined) return refused(missing(key, `there is no change ${change} of this file`));
   if (world.workspace.isReadOnly(key))
     return refused({
       code: 'READ_ONLY',
       action: 'undo',
-      path: effect.relative,
+      path: made.relative,
       next: 'ask_human',
       detail: { cause: 'root' },
     });
   const locked = [key];
   const release = await lockKeys(world, locked);
   if (release === undefined)
-    return refused({ code: 'BUSY', action: 'undo', path: effect.relative, next: 'retry_later' });
+    return refused({ code: 'BUSY', action: 'undo', path: made.relative, next: 'retry_later' });
   try {
-    const planned = await plan(world, effect, request);
+    const planned = await plan(world, made, request);
     if (!planned.ok) return planned;
     const { delta, bytes, lines, diff } = planned;
-    const told = { undid: [change], diff, files: [{ path: effect.relative, did: 'restored' as const }] };
+    const told = { undid: [change], diff, files: [{ path: made.relative, did: 'restored' as const }] };
     if (request.preview === true) return { ok: true, ...told };
     await keepBytesOf(world, delta.relative, { bytes, fingerprint: fingerprintOf(bytes) });
     const plans = [await changePlanOf(world, knowledge, [delta])];
@@ -80,7 +80,7 @@ interface Planned {
 
 async function plan(
   world: World,
-  { key, relative, before, after }: Effect,
+  { key, relative, before, after }: Delta,
   { hunk: number }: PartRequest,
 ): Promise<Outcome<Planned>> {
   if (before.kind !== 'file' || after.kind !== 'file')

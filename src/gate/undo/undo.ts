@@ -1,5 +1,5 @@
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
-import { sameState } from '../../model/entry.ts';
+import { sameState } from '../../model/delta.ts';
 import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
 import { isGitIndex } from '../../process/git-index.ts';

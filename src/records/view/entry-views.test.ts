@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { changeEntry, effect, file, ROOT, readEntry } from '../../../test/store/samples.ts';
+import { changeEntry, delta, file, ROOT, readEntry } from '../../../test/store/samples.ts';
 import { Records } from '../records.ts';
 import { Scope } from '../scope.ts';
 import { entryView } from './entry-views.ts';
@@ -7,10 +7,10 @@ import { entryView } from './entry-views.ts';
 it('a change counts as taken back, however many changes of its file came later', async () => {
   const records = await Records.openOrCreate({ home: '/', store: 'memory:' });
   onTestFinished(() => records.close());
-  const effects = [effect('a.ts', file('x'), file('y'))];
-  const later = Array.from({ length: 600 }, (_, n) => changeEntry(`later${n}`, effects));
-  const undo = changeEntry('undo', effects, { action: 'undo', undoes: 'first' });
-  await records.store.record({ entries: [changeEntry('first', effects), undo, ...later] });
+  const deltas = [delta('a.ts', file('x'), file('y'))];
+  const later = Array.from({ length: 600 }, (_, n) => changeEntry(`later${n}`, deltas));
+  const undo = changeEntry('undo', deltas, { action: 'undo', undoes: 'first' });
+  await records.store.record({ entries: [changeEntry('first', deltas), undo, ...later] });
   const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
   expect(await entryView(sources, 1)).toMatchObject({
     canUndo: false,

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
-import type { Effect, Entry, State } from '../../model/entry.ts';
+import type { State } from '../../model/delta.ts';
+import { type Delta, endsOf, lastAt } from '../../model/delta.ts';
+import type { Entry } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import { countOf } from '../../report/amounts.ts';
 import { entryKeys } from '../../store/entry-columns.ts';
@@ -89,7 +91,7 @@ async function laterUndos(
   { records }: ViewSources,
   entry: Entry,
 ): Promise<{ undoneBy: readonly Entry[]; standing: keyof typeof STANDING | 'stands' }> {
-  const keys = [...new Set((entry.effects ?? []).map(({ key }) => key))].slice(0, MAX_SEARCHED);
+  const keys = [...new Set((entry.deltas ?? []).flatMap(endsOf))].slice(0, MAX_SEARCHED);
   const undos: Entry[] = [];
   const later = { keys, kinds: ['change'], afterSeq: entry.seq, limit: MAX_LATER } as const;
   for await (const each of walkEntries(records.store, later))
@@ -110,7 +112,7 @@ async function laterUndos(
 async function knownBefore(
   { records }: ViewSources,
   entry: Entry,
-  { key, before }: Pick<Effect, 'key' | 'before'>,
+  { key, before }: Pick<Delta, 'key' | 'before'>,
 ): Promise<Fact> {
   const name = 'Had it read the file?';
   if (before.kind !== 'file') return { name, words: 'New file: nothing was there.' };
@@ -128,7 +130,7 @@ async function knownBefore(
     name,
     words: `${answer}: it had ${words}, ${durationWords(atMs - when.atMs)} before.`,
   });
-  const wrote = earlier.find(({ kind, effects = [] }) => kind === 'change' && leaves(effects, key, sha256));
+  const wrote = earlier.find(({ kind, deltas }) => kind === 'change' && leaves(deltas, key, sha256));
   if (wrote !== undefined) return by('Yes', 'written these bytes itself', wrote);
   const reads = earlier.filter(({ kind }) => kind === 'read');
   const same = reads.filter((read) => read.sha256 === sha256);
@@ -146,8 +148,8 @@ async function knownBefore(
   return { name, tone: 'warn', words: 'No: no earlier read of this file by the session is recorded.' };
 }
 
-function leaves(effects: readonly Effect[], key: string, sha256: string): boolean {
-  const last = effects.findLast((effect) => effect.key === key)?.after;
+function leaves(deltas: Entry['deltas'], key: string, sha256: string): boolean {
+  const last = lastAt(deltas, key)?.after;
   return last?.kind === 'file' && last.fingerprint.sha256 === sha256;
 }
 

@@ -14,7 +14,7 @@ describe('the feed', () => {
   ])('finds a change of two files by %j: %s', (filter, fits) => {
     const other = { key: '/w/other.ts', relative: 'other.ts', before: fileState('a'), after: fileState('b') };
     const change = changed('src/gate.ts', ['1', '2'], { turn: 't1' });
-    expect(fitsFeed({ ...change, effects: [...(change.effects ?? []), other] }, filter)).toBe(fits);
+    expect(fitsFeed({ ...change, deltas: [...(change.deltas ?? []), other] }, filter)).toBe(fits);
   });
 
   it('says of a refusal in observe mode that the call passed, and does not count it as refused', () => {
@@ -41,7 +41,7 @@ describe('the feed', () => {
   it('lists a file of a change that reaches into a second root under that root', () => {
     const change = changed('a.ts', ['1', '2']);
     const other = { key: '/v/a.ts', relative: 'a.ts', before: fileState('1'), after: fileState('2') };
-    const rows = fileRows([{ ...change, effects: [...(change.effects ?? []), other] }]);
+    const rows = fileRows([{ ...change, deltas: [...(change.deltas ?? []), other] }]);
     expect(rows.map(({ root, path }) => [root, path])).toEqual([
       ['/w', 'a.ts'],
       ['/v', 'a.ts'],

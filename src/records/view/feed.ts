@@ -1,3 +1,4 @@
+import { byPath } from '../../model/delta.ts';
 import type { Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
 import { type EntryFilter, type Store, walkEntries } from '../../store/store.ts';
@@ -32,7 +33,7 @@ export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolea
   if (turn !== undefined && entry.turn !== turn) return false;
   if (path === undefined) return true;
   const part = path.toLowerCase();
-  const names = [entry.path ?? '', ...(entry.effects ?? []).map(({ relative }) => relative)];
+  const names = [entry.path ?? '', ...byPath(entry.deltas).map(({ relative }) => relative)];
   return names.some((name) => name.toLowerCase().includes(part));
 }
 
@@ -111,16 +112,10 @@ export function fileRows(entries: readonly Entry[]): FileRow[] {
   return [...files.values()];
 }
 
-export function filesOf({
-  kind,
-  root,
-  path,
-  observed,
-  effects = [],
-}: Entry): { root: string; path: string }[] {
+export function filesOf({ kind, root, path, observed, deltas }: Entry): { root: string; path: string }[] {
   if (kind === 'refusal')
     return path === undefined || isElsewhere(path) || observed === true ? [] : [{ root, path }];
-  const files = effects.filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
+  const files = byPath(deltas).filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
   const byKey = new Map(files.map(({ key, relative }) => [key, relative]));
   return [...byKey].map(([key, relative]) => ({ root: rootOfPath(key, relative) ?? root, path: relative }));
 }

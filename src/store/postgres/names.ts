@@ -7,7 +7,7 @@ import { isBelow, isWithin } from '../../model/path.ts';
 import { makeOnce } from '../prepare-home.ts';
 
 /** Fields whose text, or list of texts, is a path in a workspace. */
-const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
+const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'locked']);
 
 /** A root of this machine and the name of its workspace. */
 export interface MachinePlace {

@@ -1,3 +1,4 @@
+import { endsOf } from '../../model/delta.ts';
 import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
@@ -452,8 +453,10 @@ class RecentFollower {
 
   since({ sinceMs, key, notBy }: RecentChanges): readonly NewEntry[] {
     if (!this.#polling && performance.now() - this.#polledMs >= POLL_MS) void this.#poll();
-    const isWanted = ({ atMs, session, effects = [] }: NewEntry): boolean =>
-      atMs >= sinceMs && session !== notBy && (key === undefined || effects.some((each) => each.key === key));
+    const isWanted = ({ atMs, session, deltas = [] }: NewEntry): boolean =>
+      atMs >= sinceMs &&
+      session !== notBy &&
+      (key === undefined || deltas.some((each) => endsOf(each).includes(key)));
     return this.#changes.filter(isWanted).sort((a, b) => b.atMs - a.atMs);
   }
 

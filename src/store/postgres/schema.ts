@@ -7,7 +7,7 @@ import { SCHEMA_LOCK, serverFunctions } from './server-functions.ts';
  * The version of the tables and functions. Give it a new number with every change of either: a
  * schema of another version is refused.
  */
-export const SCHEMA_VERSION: number = 16;
+export const SCHEMA_VERSION: number = 17;
 
 /**
  * - Filter fields of entries are columns, as in the SQLite store.

@@ -178,7 +178,7 @@ export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] sati
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 /** The version of the schema below. A database of an older version is set aside, one of a newer version is refused. */
-const SCHEMA_VERSION = 12;
+const SCHEMA_VERSION = 13;
 
 /**
  * Fields of entries that filters use are columns. The table `touches` finds the entries of a key;

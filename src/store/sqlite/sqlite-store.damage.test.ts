@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   changeEntry,
-  effect,
+  delta,
   file as fileState,
   pendingChange,
   readEntry,
@@ -108,7 +108,7 @@ describe('a database that is damaged at the start', () => {
     await damagePage(file, 'touches');
     const store = await openSqliteStore(file, { damaged: 'set-aside' });
     expect(store.warnings).toEqual([]);
-    const change = changeEntry('c1', [effect('a', fileState('x'), fileState('y'))]);
+    const change = changeEntry('c1', [delta('a', fileState('x'), fileState('y'))]);
     await expect(store.record({ entries: [change] })).rejects.toThrow(
       /damaged; restart the Lookfirst server/,
     );

@@ -15,7 +15,7 @@ import { listed } from '../../../test/store/images-conformance.ts';
 import {
   BARE_SIGHTING,
   changeEntry,
-  effect,
+  delta,
   FULL_SIGHTING,
   file,
   pendingChange,
@@ -27,7 +27,7 @@ import { rounds } from '../../../test/support/rounds.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { knownOf } from '../../judge/known.ts';
-import type { State } from '../../model/entry.ts';
+import type { State } from '../../model/delta.ts';
 import type { Images } from '../images.ts';
 import { loadSqlite } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
@@ -118,12 +118,12 @@ describe('the last change of a file', () => {
   it('is the newest one, even if an older one was read before', async () => {
     const path = join(scratch().home, 'state.db');
     const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
-    const effects = [effect('a.ts', file('x'), file('y'))];
+    const deltas = [delta('a.ts', file('x'), file('y'))];
     const last = async (): Promise<string | undefined> => (await store.lastChange(`${ROOT}/a.ts`))?.change;
     expect(await last()).toBeUndefined();
-    await store.record({ entries: [changeEntry('c1', effects)] });
+    await store.record({ entries: [changeEntry('c1', deltas)] });
     expect([await last(), await last()]).toEqual(['c1', 'c1']);
-    await other.record({ entries: [changeEntry('c2', effects)] });
+    await other.record({ entries: [changeEntry('c2', deltas)] });
     expect(await last()).toBe('c2');
     await store.close();
     await other.close();
@@ -176,7 +176,7 @@ describe('the database file', () => {
   it('shrinks when entries are pruned', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
-    const entry = changeEntry('c', [effect('a.ts', file('x'), file('y'))], { text: 'long '.repeat(100) });
+    const entry = changeEntry('c', [delta('a.ts', file('x'), file('y'))], { text: 'long '.repeat(100) });
     for (let i = 0; i < 5; i++) await store.record({ entries: Array.from({ length: 1000 }, () => entry) });
     const before = (await store.state()).bytes;
     expect(await store.prune(4900)).toBe(4900);
@@ -192,9 +192,9 @@ describe('the database file', () => {
 it('lets others write between large entries while it prunes them', async () => {
   const path = join(scratch().home, 'state.db');
   const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
-  const effects = Array.from({ length: 12_000 }, (_, i) => effect(`src/file-${i}.ts`, file('x'), file('y')));
+  const deltas = Array.from({ length: 12_000 }, (_, i) => delta(`src/file-${i}.ts`, file('x'), file('y')));
   for (const change of ['c1', 'c2', 'c3', 'c4'])
-    await store.record({ entries: [changeEntry(change, effects)] });
+    await store.record({ entries: [changeEntry(change, deltas)] });
   const written: Promise<void>[] = [];
   const writing = setInterval(() => written.push(other.record({ entries: [readEntry()] })), 0);
   expect(await store.prune(3)).toBe(3);
@@ -321,9 +321,9 @@ describe('a database of an older Lookfirst', () => {
     });
     const before = { kind: 'file', fingerprint: shared[0]?.fingerprint, mode: 0o644, kept: true } as State;
     const pending = pendingChange('c2');
-    const effects = [effect('a', before, file('y'))];
-    await store.record({ entries: [changeEntry('c1', effects)] });
-    const entry = { ...pending.entry, effects };
+    const deltas = [delta('a', before, file('y'))];
+    await store.record({ entries: [changeEntry('c1', deltas)] });
+    const entry = { ...pending.entry, deltas };
     await store.record({ announce: { ...pending, entry }, images: { shared, here: [] } });
     await store.close();
     const db = (await loadSqlite())(path);

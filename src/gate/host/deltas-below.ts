@@ -1,5 +1,4 @@
-import { ABSENT } from '../../model/delta.ts';
-import type { Effect } from '../../model/entry.ts';
+import { ABSENT, type Delta } from '../../model/delta.ts';
 import type { Located } from '../../workspace/workspace.ts';
 import { sideAt } from '../found.ts';
 import { readTree, type TreeNode } from '../tree.ts';
@@ -12,18 +11,18 @@ import type { World } from '../world.ts';
 const MAX_MADE = 10_000;
 
 /**
- * Effects for the contents of a folder that a program made, for example by a copy. Without them, an
+ * Deltas for the contents of a folder that a program made, for example by a copy. Without them, an
  * undo could not remove the folder. If some content is protected or cannot be read, the folder is
  * recorded without contents.
  */
-export async function effectsBelow(world: World, key: string): Promise<Effect[]> {
+export async function deltasBelow(world: World, key: string): Promise<Delta[]> {
   try {
-    const effects: Effect[] = [];
+    const deltas: Delta[] = [];
     for (const { path } of nodesBelow(world, key)) {
       const after = await sideAt(world, path.key);
-      effects.push({ key: path.key, relative: path.relative, before: ABSENT, after });
+      deltas.push({ key: path.key, relative: path.relative, before: ABSENT, after });
     }
-    return effects;
+    return deltas;
   } catch {
     // Ignore the error: the change itself must be recorded in any case.
     return [];

@@ -13,7 +13,9 @@ describe('the line changes of edits', () => {
     const planned = planEdits(Buffer.from('AB\ncxd\nef\ng\n'), edits, OPTIONS);
     if (!planned.ok) throw new Error(planned.kind);
     expect(Buffer.from(planned.bytes).toString()).toBe('A1x2f\ng\n');
-    expect(planned.changes).toEqual([{ from: 1, removed: 3, added: 1, mixed: 'all' }]);
+    expect(planned.changes).toEqual([
+      { beforeStart: 0, beforeEnd: 3, afterStart: 0, afterEnd: 1, mixed: 'all' },
+    ]);
     // The new first line begins with text of line 1, which was not seen.
     const seen = { kind: 'lines', ranges: [{ from: 2, to: 4 }] } as const;
     const carry = { changes: planned.changes, addedAre: 'seen', totalLines: 4 } as const;
@@ -28,8 +30,8 @@ describe('the line changes of edits', () => {
     const planned = planEdits(Buffer.from('a\nb\nc\n'), edits, OPTIONS);
     expect(planned).toMatchObject({
       changes: [
-        { from: 1, removed: 1, added: 1 },
-        { from: 2, removed: 1, added: 2 },
+        { beforeStart: 0, beforeEnd: 1, afterStart: 0, afterEnd: 1 },
+        { beforeStart: 1, beforeEnd: 2, afterStart: 1, afterEnd: 3 },
       ],
     });
   });

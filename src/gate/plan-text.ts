@@ -4,9 +4,8 @@ import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
 import { type Action, invalidArgument, passOn, type Refusal } from '../model/verdict.ts';
-import { type Change, insertAfterLine, type LineChange } from '../text/change.ts';
+import { type Change, type EditedLines, editedLines, insertAfterLine } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
-import { lineChangesOf } from '../text/line-changes.ts';
 import type { FoldTier } from '../text/match.ts';
 import type { Nearest } from '../text/nearest.ts';
 import type { QuoteOptions } from '../text/quoted-lines.ts';
@@ -17,7 +16,7 @@ import { applyEdits, applyToBytes, type EditFailure } from '../text/splice.ts';
 export interface PlannedText {
   readonly ok: true;
   readonly bytes: Uint8Array;
-  readonly changes: readonly LineChange[];
+  readonly changes: readonly EditedLines[];
   readonly replaced: number;
   readonly tier: MatchTier;
   readonly inserted?: { readonly from: number; readonly to: number };
@@ -54,7 +53,7 @@ export function planEdits(
   const edited = straighten ? undefined : applyToBytes(bytes, edits, { encoding, matching });
   if (edited !== undefined) {
     const { before, after, replaced } = edited;
-    const changes = lineChangesOf(before, after, edited.changes);
+    const changes = editedLines(before, after, edited.changes);
     return { ok: true, bytes: edited.bytes, changes, replaced, tier: 'exact', straightened: 0 };
   }
   const decoded = decodeText(bytes);
@@ -92,21 +91,22 @@ function written(
   const straight = straightenContent(style.path, made.text, { mode: style.quotes, within });
   const encoded = encodeText(straight.text, decoded);
   if (encoded === undefined) return { ok: false, kind: 'not-encodable', encoding: decoded.encoding };
-  const changes = lineChangesOf(decoded.text, made.text, made.changes);
+  const changes = editedLines(decoded.text, made.text, made.changes);
   return { ok: true, bytes: encoded, changes, straightened: straight.count, ...counts };
 }
 
 /** The lines of the old text that the changes touch. For a pure insertion: the existing neighbour lines. */
-export function touchedLines(changes: readonly LineChange[], totalLines: number): LineRange[] {
-  return changes.map(({ from, removed }) =>
-    removed > 0
-      ? { from, to: from + removed - 1 }
-      : { from: Math.max(1, from - 1), to: Math.max(1, Math.min(from, totalLines)) },
+export function touchedLines(changes: readonly EditedLines[], totalLines: number): LineRange[] {
+  return changes.map(({ beforeStart: above, beforeEnd: to }) =>
+    to > above
+      ? { from: above + 1, to }
+      : { from: Math.max(1, above), to: Math.max(1, Math.min(above + 1, totalLines)) },
   );
 }
 
-export function totalAfter(totalLines: number, changes: readonly LineChange[]): number {
-  return changes.reduce((total, change) => total + change.added - change.removed, totalLines);
+export function totalAfter(totalLines: number, changes: readonly EditedLines[]): number {
+  const last = changes.at(-1);
+  return last === undefined ? totalLines : totalLines + last.afterEnd - last.beforeEnd;
 }
 
 /** The refusal for a text change that cannot be made. Called only after the gate has allowed access to the content. */

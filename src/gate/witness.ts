@@ -96,9 +96,7 @@ async function coverageWritten(
   // UTF-16 has newline bytes inside other characters, so its lines cannot be compared as bytes.
   if (before === undefined || baseline === undefined || hasUtf16Mark(baseline)) return NOTHING;
   const changes = diffLines(Buffer.from(baseline), snapshot.bytes).hunks.map((hunk) => ({
-    from: hunk.beforeStart + 1,
-    removed: hunk.beforeEnd - hunk.beforeStart,
-    added: hunk.afterEnd - hunk.afterStart,
+    ...hunk,
     // An edit may have replaced only a part of a line. With `all`, the new lines count as seen only
     // if the session had seen every line that they replace.
     mixed: 'all' as const,

@@ -1,6 +1,5 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
-import { carryCoverage, changesOf } from '../text/change.ts';
-import { lineChangesOf } from '../text/line-changes.ts';
+import { carryCoverage, changesOf, editedLines } from '../text/change.ts';
 import { lineCount } from '../text/lines.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
 import { bareView, shownText, shownView, type TranscriptView } from './history-sighting.ts';
@@ -113,7 +112,7 @@ function newSides(diff: string): readonly DiffHunk[] {
 function carriedLines(seen: readonly LineRange[], edited: Edited, after: string): readonly LineRange[] {
   const { before, spans, put } = edited;
   const lengths = spans.map(() => put.length);
-  const changes = lineChangesOf(before, after, changesOf(spans, lengths)).map((change) => ({
+  const changes = editedLines(before, after, changesOf(spans, lengths)).map((change) => ({
     ...change,
     mixed: 'all' as const,
   }));
@@ -123,12 +122,9 @@ function carriedLines(seen: readonly LineRange[], edited: Edited, after: string)
   };
   // Several seen ranges together may contain the lines that a change replaces.
   const known = carried(mergeRanges(seen));
-  let shift = 0;
-  const added = changes.flatMap(({ from, removed, added }) => {
-    const range = { from: from + shift, to: from + shift + added - 1 };
-    shift += added - removed;
-    return known.map((one) => ({ from: Math.max(one.from, range.from), to: Math.min(one.to, range.to) }));
-  });
+  const added = changes.flatMap(({ afterStart, afterEnd }) =>
+    known.map(({ from, to }) => ({ from: Math.max(from, afterStart + 1), to: Math.min(to, afterEnd) })),
+  );
   return widest([...seen.flatMap((range) => carried([range])), ...added]);
 }
 

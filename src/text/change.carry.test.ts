@@ -1,13 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coverage, covers, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
-import { carryCoverage, type LineChange } from './change.ts';
+import { carryCoverage, type EditedLines } from './change.ts';
 
 const lines = (...pairs: [number, number][]): Coverage => ({
   kind: 'lines',
   ranges: pairs.map(([from, to]) => ({ from, to })),
 });
+interface LineChange {
+  readonly from: number;
+  readonly removed: number;
+  readonly added: number;
+}
+
 const change = (from: number, removed: number, added: number): LineChange => ({ from, removed, added });
+
+/** The changes with their lines in the new text. */
+function located(changes: readonly LineChange[]): EditedLines[] {
+  let shift = 0;
+  return changes.map(({ from, removed, added }) => {
+    const [beforeStart, afterStart] = [from - 1, from - 1 + shift];
+    shift += added - removed;
+    return { beforeStart, beforeEnd: beforeStart + removed, afterStart, afterEnd: afterStart + added };
+  });
+}
 
 describe('carryCoverage', () => {
   it.each<[string, Coverage, LineChange[], 'seen' | 'unseen', Coverage]>([
@@ -30,7 +46,9 @@ describe('carryCoverage', () => {
     ['an append', lines([1, 2]), [change(11, 0, 1)], 'seen', lines([1, 2], [11, 11])],
     ['a partial view stays partial', lines([1, 5]), [change(6, 5, 1)], 'seen', lines([1, 6])],
   ])('%s', (_rule, coverage, changes, addedAre, expected) => {
-    expect(carryCoverage(coverage, { changes, addedAre, totalLines: 10 })).toEqual(expected);
+    expect(carryCoverage(coverage, { changes: located(changes), addedAre, totalLines: 10 })).toEqual(
+      expected,
+    );
   });
 
   it('equals moving each line separately', () => {
@@ -43,7 +61,7 @@ describe('carryCoverage', () => {
         if (ranges.length === 0) return;
         const carried = carryCoverage(
           { kind: 'lines', ranges },
-          { changes, addedAre: 'seen', totalLines: total },
+          { changes: located(changes), addedAre: 'seen', totalLines: total },
         );
         const expected = moveLines(new Set(seen), changes, total);
         expect(expected.map((_, i) => covers(carried, { from: i + 1, to: i + 1 }))).toEqual(expected);

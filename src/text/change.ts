@@ -1,7 +1,8 @@
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, rangesOf } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
-import type { Hunk } from './diff.ts';
+import { equalStretches, type Hunk } from './diff.ts';
 import {
+  countNewlines,
   endingOf,
   endingUsed,
   type LineEnding,
@@ -98,7 +99,7 @@ export function insertAfterLine(
   const after = afterLine ?? total;
   if (!Number.isInteger(after) || after < 0 || after > total) return undefined;
   const at = after === total ? text.length : (lineStart(text, after + 1) ?? text.length);
-  const lines = content === '' ? '' : wholeLines(text, at, content);
+  const lines = content === '' ? '' : linesAt(text, at, content);
   const end = at + lines.length;
   return {
     text: text.slice(0, at) + lines + text.slice(at),
@@ -107,7 +108,7 @@ export function insertAfterLine(
   };
 }
 
-function wholeLines(text: string, at: number, content: string): string {
+function linesAt(text: string, at: number, content: string): string {
   const fileEnding = endingAround(text, at);
   const ending = fileEnding ?? (endingUsed(content) === '\r\n' ? '\r\n' : '\n');
   const missing = at > 0 && !text.slice(0, at).endsWith('\n') ? ending : '';
@@ -134,7 +135,7 @@ export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boole
  */
 export function carryRanges(ranges: readonly LineRange[], hunks: readonly Hunk[]): LineRange[] {
   const carried: LineRange[] = [];
-  for (const { start, end, shift } of unchanged(hunks)) {
+  for (const { start, end, shift } of equalStretches(hunks, Number.POSITIVE_INFINITY)) {
     for (const range of ranges) {
       const from = Math.max(range.from, start + 1);
       const to = Math.min(range.to, end);
@@ -158,35 +159,14 @@ export function carryLine(line: number, hunks: readonly Hunk[]): number | undefi
   return line + shift;
 }
 
-/**
- * The unchanged stretches between hunks (0-based, end exclusive), with the number of lines each one moved.
- */
-function unchanged(hunks: readonly Hunk[]): { start: number; end: number; shift: number }[] {
-  const ends = [0, ...hunks.map((hunk) => hunk.beforeEnd)];
-  const shifts = [0, ...hunks.map((hunk) => hunk.afterEnd - hunk.beforeEnd)];
-  return ends.map((start, index) => ({
-    start,
-    end: hunks[index]?.beforeStart ?? Number.POSITIVE_INFINITY,
-    shift: shifts[index] ?? 0,
-  }));
-}
-
-/** Replaced lines: `removed` lines starting at `from` became `added` lines. */
-export interface LineChange {
-  /**
-   * The first replaced line, counted from 1 in the old text. For an insertion: the line before which the new lines
-   * are inserted.
-   */
-  readonly from: number;
-  readonly removed: number;
-  readonly added: number;
-  /** The added lines that may also hold text of the replaced lines. Default: none. */
+/** Replaced lines, and which of the new ones may also hold text of the replaced ones. Default: none. */
+export interface EditedLines extends Hunk {
   readonly mixed?: 'first' | 'last' | 'both' | 'all' | undefined;
 }
 
 interface Carry {
   /** The changes, sorted and without overlaps. */
-  readonly changes: readonly LineChange[];
+  readonly changes: readonly EditedLines[];
   /**
    * `seen`: the session wrote the new lines or was shown them. A new line that also holds text of
    * replaced lines counts as seen only if the replaced lines were seen. `unseen`: the session does
@@ -202,23 +182,28 @@ interface Carry {
  * under their new numbers. A session that has seen only some lines never counts as having seen the
  * whole file, even if all remaining lines are seen.
  */
-export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
+export function carryCoverage(coverage: Coverage, { changes, addedAre, totalLines }: Carry): Coverage {
   if (coverage.kind === 'none') return coverage;
-  const nothingUnseen = carry.addedAre === 'seen' || carry.changes.every((change) => change.added === 0);
-  if (coverage.kind === 'whole' && nothingUnseen) return coverage;
-  const hunks = hunksOf(carry.changes);
-  const kept = carryRanges(rangesOf(coverage, carry.totalLines), hunks);
-  const added =
-    carry.addedAre === 'seen' ? hunks.map((hunk, at) => knownLines(coverage, hunk, carry.changes[at])) : [];
+  const isSeen = addedAre === 'seen';
+  if (
+    coverage.kind === 'whole' &&
+    (isSeen || changes.every(({ afterStart, afterEnd }) => afterEnd === afterStart))
+  )
+    return coverage;
+  const kept = carryRanges(rangesOf(coverage, totalLines), changes);
+  const added = isSeen ? changes.map((change) => knownLines(coverage, change)) : [];
   const ranges = mergeRanges([...kept, ...added]);
   // A session that has deleted all lines it knew still knows of the file, and its later lines count.
-  return ranges.length === 0 && carry.addedAre === 'unseen' ? NOTHING : { kind: 'lines', ranges };
+  return ranges.length === 0 && !isSeen ? NOTHING : { kind: 'lines', ranges };
 }
 
-/** The added lines of a hunk that hold no text of unseen lines. */
-function knownLines(coverage: Coverage, hunk: Hunk, { mixed }: Pick<LineChange, 'mixed'> = {}): LineRange {
-  const { beforeStart, beforeEnd } = hunk;
-  const added = addedLines(hunk);
+/**
+ * The added lines of a change that hold no text of unseen lines. The range is empty if there are
+ * none; `mergeRanges` drops it.
+ */
+function knownLines(coverage: Coverage, change: EditedLines): LineRange {
+  const { beforeStart, beforeEnd, mixed } = change;
+  const added = { from: change.afterStart + 1, to: change.afterEnd };
   const isSeen = (from: number, to: number): boolean => from > to || covers(coverage, { from, to });
   if (mixed === 'all') return isSeen(beforeStart + 1, beforeEnd) ? added : { from: 1, to: 0 };
   const first = (mixed === 'first' || mixed === 'both') && !isSeen(beforeStart + 1, beforeStart + 1);
@@ -227,20 +212,55 @@ function knownLines(coverage: Coverage, hunk: Hunk, { mixed }: Pick<LineChange, 
 }
 
 /**
- * Converts line changes to diff hunks with the line numbers of the old and the new text (0-based,
- * end exclusive).
+ * Converts changes of characters to changes of lines. A change that begins or ends inside
+ * a line counts that line as removed and as added.
  */
-function hunksOf(changes: readonly LineChange[]): Hunk[] {
+export function editedLines(before: string, after: string, changes: readonly Change[]): EditedLines[] {
+  const edited: EditedLines[] = [];
+  let counted = 0;
+  let line = 0;
   let shift = 0;
-  return changes.map(({ from, removed, added }) => {
-    const beforeStart = from - 1;
-    const afterStart = beforeStart + shift;
-    shift += added - removed;
-    return { beforeStart, beforeEnd: beforeStart + removed, afterStart, afterEnd: afterStart + added };
-  });
+  for (const change of changes) {
+    const ends = isLineEnd(before, change.before.end) && isLineEnd(after, change.after.end);
+    const extended = ends ? fromLineStart : wholeLines;
+    const [old, fresh] = [extended(before, change.before), extended(after, change.after)];
+    line += countNewlines(before, old.start, counted);
+    counted = old.start;
+    const beforeEnd = line + lineCount(before.slice(old.start, old.end));
+    const added = lineCount(after.slice(fresh.start, fresh.end));
+    const last = edited.at(-1);
+    if (last !== undefined && line < last.beforeEnd) {
+      // Two changes of one line become one, in which every added line may hold text of every
+      // replaced line.
+      shift = last.afterEnd - 1 + added - beforeEnd;
+      edited[edited.length - 1] = { ...last, beforeEnd, afterEnd: beforeEnd + shift, mixed: 'all' };
+      continue;
+    }
+    const afterStart = line + shift;
+    shift = afterStart + added - beforeEnd;
+    const mixed = mixedLines(after, change.after, fresh);
+    edited.push({ beforeStart: line, beforeEnd, afterStart, afterEnd: afterStart + added, mixed });
+  }
+  return edited;
 }
 
-/** The added lines of a hunk. The range is empty if none were added; `mergeRanges` drops it. */
-function addedLines({ afterStart, afterEnd }: Hunk): LineRange {
-  return { from: afterStart + 1, to: afterEnd };
+/** The lines of a change that begin or end with text that the change keeps. */
+function mixedLines(text: string, change: Span, lines: Span): EditedLines['mixed'] {
+  const first = lines.start < change.start;
+  const last = !/^[\r\n]*$/.test(text.slice(change.end, lines.end));
+  if (first && last) return 'both';
+  return first ? 'first' : last ? 'last' : undefined;
+}
+
+function fromLineStart(text: string, { start, end }: Span): Span {
+  return { start: start === 0 ? 0 : text.lastIndexOf('\n', start - 1) + 1, end };
+}
+
+function wholeLines(text: string, span: Span): Span {
+  const newline = text.indexOf('\n', span.end);
+  return { start: fromLineStart(text, span).start, end: newline < 0 ? text.length : newline + 1 };
+}
+
+function isLineEnd(text: string, offset: number): boolean {
+  return offset === 0 || offset === text.length || text[offset - 1] === '\n';
 }

@@ -34,23 +34,9 @@ export function diffLines<T extends TextOrBytes>(before: T, after: T, options: D
 }
 
 /** The diff of the part that {@link middleOf} returns, with line numbers of the whole text. */
-export function diffMiddle(middle: Middle, options: DiffOptions = {}): LineDiff {
-  const before = splitLines(middle.before);
-  const after = splitLines(middle.after);
-  const runs = equalRuns(before, after, options.maxCost);
-  const hunks: Hunk[] = [];
-  let beforeStart = 0;
-  let afterStart = 0;
-  for (const run of [...(runs ?? []), { before: before.length, after: after.length, length: 0 }]) {
-    if (run.before > beforeStart || run.after > afterStart) {
-      hunks.push(
-        shifted({ beforeStart, beforeEnd: run.before, afterStart, afterEnd: run.after }, middle.headLines),
-      );
-    }
-    beforeStart = run.before + run.length;
-    afterStart = run.after + run.length;
-  }
-  return { hunks, rough: runs === undefined };
+export function diffMiddle({ before, after, headLines }: Middle, { maxCost }: DiffOptions = {}): LineDiff {
+  const { hunks, rough } = diffItems(splitLines(before), splitLines(after), maxCost);
+  return { hunks: hunks.map((hunk) => shifted(hunk, headLines)), rough };
 }
 
 function shifted(hunk: Hunk, by: number): Hunk {
@@ -62,39 +48,49 @@ function shifted(hunk: Hunk, by: number): Hunk {
   };
 }
 
-/** A run of `length` equal items, starting at `before` in one sequence and at `after` in the other. */
-export interface EqualRun {
-  readonly before: number;
-  readonly after: number;
-  readonly length: number;
-}
-
 /** Number of comparisons after which a diff is aborted. This many take 0.1 to 0.2 seconds. */
 const DEFAULT_MAX_COST = 4_000_000;
 
 /**
- * The longest common subsequence of two sequences, as runs in order. Undefined if it would cost more than
- * `maxCost` comparisons. The limit counts work, not time, so that every machine returns the same result.
+ * The differences of two sequences, by the longest common subsequence. If that would cost more than
+ * `maxCost` comparisons, the result is rough. The limit counts work, not time, so that every machine
+ * returns the same result.
  */
-export function equalRuns(
+export function diffItems(
   before: readonly string[],
   after: readonly string[],
   maxCost: number = DEFAULT_MAX_COST,
-): EqualRun[] | undefined {
-  const head = commonHead(before, after);
-  const tail = commonTail(before, after, head);
-  const [left, right] = shared(
-    before.slice(head, before.length - tail),
-    after.slice(head, after.length - tail),
-  );
+): LineDiff {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < limit - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  const [left, right] = shared(before.slice(head, -tail || undefined), after.slice(head, -tail || undefined));
   const matches = matchKept(left, right, maxCost);
-  if (matches === undefined) return undefined;
-  const runs: EqualRun[] = [];
-  append(runs, { before: 0, after: 0, length: head });
-  for (const [before, after] of matches)
-    append(runs, { before: before + head, after: after + head, length: 1 });
-  append(runs, { before: before.length - tail, after: after.length - tail, length: tail });
-  return runs;
+  const hunks: Hunk[] = [];
+  let [beforeStart, afterStart] = [head, head];
+  for (const [i, j] of [...(matches ?? []), [before.length - tail - head, after.length - tail - head]]) {
+    const [beforeEnd, afterEnd] = [head + (i ?? 0), head + (j ?? 0)];
+    if (beforeEnd > beforeStart || afterEnd > afterStart)
+      hunks.push({ beforeStart, beforeEnd, afterStart, afterEnd });
+    [beforeStart, afterStart] = [beforeEnd + 1, afterEnd + 1];
+  }
+  return { hunks, rough: matches === undefined };
+}
+
+/**
+ * The equal stretches before, between and after hunks: 0-based, end exclusive, possibly empty.
+ * `shift`: the number of items by which the stretch moved. `length`: the length of the old sequence.
+ */
+export function equalStretches(
+  hunks: readonly Hunk[],
+  length: number,
+): { readonly start: number; readonly end: number; readonly shift: number }[] {
+  return [...hunks, undefined].map((next, index) => {
+    const { beforeEnd = 0, afterEnd = 0 } = hunks[index - 1] ?? {};
+    return { start: beforeEnd, end: next?.beforeStart ?? length, shift: afterEnd - beforeEnd };
+  });
 }
 
 /**
@@ -123,6 +119,7 @@ function keep(ids: readonly number[], wanted: (id: number) => boolean): Kept {
 
 class OverBudget extends Error {}
 
+/** Pairs of equal items, as indexes in the two whole sequences. Undefined if that would cost too much. */
 function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][] | undefined {
   let cost = 0;
   const same = (i: number, j: number): boolean => {
@@ -130,58 +127,23 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
     if (cost > maxCost) throw new OverBudget();
     return left.ids[i] === right.ids[j];
   };
+  const matches: [number, number][] = [];
+  let [i, j] = [0, 0];
+  const matchUntil = (end: number): void => {
+    for (; i < end; i += 1, j += 1) matches.push([left.at[i] ?? 0, right.at[j] ?? 0]);
+  };
   try {
-    return matchesBetween([...myers(0, left.ids.length, 0, right.ids.length, same)], left, right);
+    // All items between the stretches that differ are equal.
+    for (const [start, end, , afterEnd] of myers(0, left.ids.length, 0, right.ids.length, same)) {
+      matchUntil(start);
+      [i, j] = [end, afterEnd];
+    }
+    matchUntil(left.ids.length);
+    return matches;
   } catch (error) {
     if (error instanceof OverBudget) return undefined;
     throw error;
   }
-}
-
-/**
- * Returns pairs of equal items, as indexes in the two whole sequences. `differences` are the
- * stretches in which the reduced sequences differ; all items between these stretches are equal.
- */
-function matchesBetween(
-  differences: readonly (readonly [number, number, number, number])[],
-  left: Kept,
-  right: Kept,
-): [number, number][] {
-  const matches: [number, number][] = [];
-  let i = 0;
-  let j = 0;
-  for (const [start, end, , afterEnd] of [...differences, [left.at.length, 0, 0, 0] as const]) {
-    for (; i < start; i += 1, j += 1) matches.push([left.at[i] ?? 0, right.at[j] ?? 0]);
-    i = end;
-    j = afterEnd;
-  }
-  return matches;
-}
-
-function append(runs: EqualRun[], run: EqualRun): void {
-  if (run.length === 0) return;
-  const last = runs.at(-1);
-  if (
-    last !== undefined &&
-    last.before + last.length === run.before &&
-    last.after + last.length === run.after
-  ) {
-    runs[runs.length - 1] = { ...last, length: last.length + run.length };
-  } else runs.push(run);
-}
-
-function commonHead(before: readonly string[], after: readonly string[]): number {
-  const limit = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < limit && before[head] === after[head]) head += 1;
-  return head;
-}
-
-function commonTail(before: readonly string[], after: readonly string[], head: number): number {
-  const limit = Math.min(before.length, after.length) - head;
-  let tail = 0;
-  while (tail < limit && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
-  return tail;
 }
 
 /** A text, or its bytes in an encoding that writes `\n` as the byte 0A. */

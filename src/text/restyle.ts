@@ -1,4 +1,4 @@
-import { type EqualRun, equalRuns } from './diff.ts';
+import { diffItems, equalStretches } from './diff.ts';
 import { asTyped, type Folded, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
 import type { FoldTier } from './match.ts';
@@ -127,22 +127,23 @@ function lastEnding(text: string): LineEnding | undefined {
 function partsOf(anchor: string, replacement: string): Part[] {
   const before = tokens(anchor);
   const after = tokens(replacement);
-  const runs = equalRuns(before, after, MAX_COST) ?? outerRuns(before, after);
+  const { hunks } = diffItems(before, after, MAX_COST);
   const beforeAt = offsets(before);
   const afterAt = offsets(after);
   const parts: Part[] = [];
   let done = 0;
-  for (const run of runs) {
-    if (!isTelling(run, before, after)) continue;
-    const start = afterAt[run.after] ?? 0;
-    if (start > done) parts.push({ own: replacement.slice(done, start) });
-    const end = beforeAt[run.before + run.length] ?? 0;
-    done = afterAt[run.after + run.length] ?? 0;
+  for (const { start, end, shift } of equalStretches(hunks, before.length)) {
+    const isOuter = start === 0 || end === before.length;
+    if (start === end || !(isOuter || isTelling(before.slice(start, end)))) continue;
+    const from = afterAt[start + shift] ?? 0;
+    if (from > done) parts.push({ own: replacement.slice(done, from) });
+    const keptEnd = beforeAt[end] ?? 0;
+    done = afterAt[end + shift] ?? 0;
     // An old text that ends with white space matches only at the end of a line (see match.ts).
-    const isLast = done === replacement.length && end === anchor.length;
+    const isLast = done === replacement.length && keptEnd === anchor.length;
     parts.push({
-      start: beforeAt[run.before] ?? 0,
-      end,
+      start: beforeAt[start] ?? 0,
+      end: keptEnd,
       endsLine: isLast || replacement[done] === '\n',
     });
   }
@@ -166,23 +167,9 @@ function offsets(tokens: readonly string[]): number[] {
 }
 
 /**
- * True if a run of equal tokens is no accident: it contains a word or a line end, or is at the start or end of both
- * texts. A lone quote or bracket in the middle may be equal by accident.
+ * True if equal tokens in the middle of both texts are no accident: one is a word or a line end. A
+ * lone quote or bracket may be equal by accident.
  */
-function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
-  if (run.before === 0 && run.after === 0) return true;
-  if (run.before + run.length === before.length && run.after + run.length === after.length) return true;
-  return before.slice(run.before, run.before + run.length).some((token) => /[\p{L}\p{N}\n]/u.test(token));
-}
-
-function outerRuns(before: readonly string[], after: readonly string[]): EqualRun[] {
-  const limit = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < limit && before[head] === after[head]) head += 1;
-  let tail = 0;
-  while (tail < limit - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
-  return [
-    { before: 0, after: 0, length: head },
-    { before: before.length - tail, after: after.length - tail, length: tail },
-  ].filter((run) => run.length > 0);
+function isTelling(tokens: readonly string[]): boolean {
+  return tokens.some((token) => /[\p{L}\p{N}\n]/u.test(token));
 }

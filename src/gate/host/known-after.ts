@@ -158,9 +158,7 @@ function carried(
   if (hasUtf16Mark(from) || hasUtf16Mark(to)) return NOTHING;
   const old = withoutReturns(from);
   const changes = diffLines(old, withoutReturns(to)).hunks.map((hunk) => ({
-    from: hunk.beforeStart + 1,
-    removed: hunk.beforeEnd - hunk.beforeStart,
-    added: hunk.afterEnd - hunk.afterStart,
+    ...hunk,
     // An edit may have replaced only a part of a line. With `all`, the new lines count as seen only
     // if the session had seen every line that they replace.
     mixed: 'all' as const,

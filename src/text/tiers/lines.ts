@@ -1,5 +1,5 @@
 import type { MatchTier } from '../../model/results.ts';
-import { equalRuns } from '../diff.ts';
+import { diffItems, equalStretches } from '../diff.ts';
 import { endingUsed, type LineEnding } from '../lines.ts';
 import { type Block, type FileLine, type Paired, type PlacedEdit, pairUp, type Texts } from './block.ts';
 import { type Reindent, reindentRule } from './reindent.ts';
@@ -118,19 +118,15 @@ interface Placed extends Paired {
  */
 function rewritten(paired: Placed, wanted: readonly string[], mistake: Mistake): WrittenLine[] | undefined {
   const ends = (line: string): string => line.trimEnd();
-  const runs = equalRuns(paired.anchor.map(ends), wanted.map(ends));
-  if (runs === undefined) return undefined;
+  const { hunks } = diffItems(paired.anchor.map(ends), wanted.map(ends));
   const out: WrittenLine[] = [];
-  let anchorAt = 0;
-  let wantedAt = 0;
-  for (const run of [...runs, { before: paired.anchor.length, after: wanted.length, length: 0 }]) {
-    const gap = { from: anchorAt, to: run.before, lines: wanted.slice(wantedAt, run.after) };
+  let [anchorAt, wantedAt] = [0, 0];
+  for (const kept of equalStretches(hunks, paired.anchor.length)) {
+    const gap = { from: anchorAt, to: kept.start, lines: wanted.slice(wantedAt, kept.start + kept.shift) };
     const own = ownLines(paired, gap, mistake);
     if (own === undefined) return undefined;
-    out.push(...own);
-    out.push(...keptLines(paired, run, wanted));
-    anchorAt = run.before + run.length;
-    wantedAt = run.after + run.length;
+    out.push(...own, ...keptLines(paired, kept, wanted));
+    [anchorAt, wantedAt] = [kept.end, kept.end + kept.shift];
   }
   return out;
 }
@@ -216,17 +212,17 @@ function onlyWidened({ anchor, file, at }: Paired): boolean {
 /** The file's lines for old lines that the edit keeps, and blank lines between them that the model missed. */
 function keptLines(
   paired: Paired,
-  run: { readonly before: number; readonly after: number; readonly length: number },
+  kept: ReturnType<typeof equalStretches>[number],
   wanted: readonly string[],
 ): WrittenLine[] {
   const out: WrittenLine[] = [];
   let previous: number | undefined;
-  for (let i = run.before; i < run.before + run.length; i += 1) {
+  for (let i = kept.start; i < kept.end; i += 1) {
     const index = paired.at[i];
     if (index === undefined) continue;
     out.push(...paired.file.slice(previous === undefined ? index : previous + 1, index));
     const there = paired.file[index];
-    const line = wanted[run.after + i - run.before];
+    const line = wanted[i + kept.shift];
     if (there !== undefined)
       out.push(dropsSpace(paired.anchor[i], line, there) ? { ...there, text: line } : there);
     previous = index;
@@ -346,10 +342,10 @@ function respaced({ written, there, wanted }: SpacedLine): string {
   const file = pieces(there);
   const to = pieces(wanted);
   const plain = (piece: Piece): string => (piece.blank ? ' ' : piece.text);
-  const runs = equalRuns(from.map(plain), to.map(plain)) ?? [];
+  const { hunks } = diffItems(from.map(plain), to.map(plain));
   const kept = new Map<number, string>();
-  for (const run of runs)
-    for (let i = 0; i < run.length; i += 1) kept.set(run.after + i, file[run.before + i]?.text ?? '');
+  for (const { start, end, shift } of equalStretches(hunks, from.length))
+    for (let i = start; i < end; i += 1) kept.set(i + shift, file[i]?.text ?? '');
   const own = to.map((piece, i) => ({ ...piece, text: kept.get(i) ?? piece.text, kept: kept.has(i) }));
   return onlyWidens({ written, there }) ? narrowed(own) : own.map(({ text }) => text).join('');
 }

@@ -53,8 +53,12 @@ export function unifiedDiff<T extends TextOrBytes>(
     return { text: '', truncated: false, shownAfter: [], diff: { hunks: [], rough: false } };
   const diff = diffMiddle(middle);
   const window = widen(middle, was, options.context ?? 3);
-  const groups = grouped(diff.hunks, window.context).map((hunks) => groupRows(hunks, window));
-  return { ...page(groups, { ...options, bytes: typeof before !== 'string' }), diff };
+  const rows = grouped(diff.hunks, window.context).flatMap((hunks) => groupRows(hunks, window));
+  const endings = new Set(rows.map(({ line }) => endingOf(line)));
+  const isMixed = endings.has('\n') && endings.has('\r\n');
+  const isBytes = typeof before !== 'string';
+  const printed = rows.flatMap((row) => printedRows(row, { ...options, isMixed, isBytes }));
+  return { ...page(printed, options.maxLines), diff };
 }
 
 /**
@@ -68,16 +72,12 @@ interface Window {
   readonly context: number;
 }
 
+/** A line of the diff, or with the sign `@` the header of a group of changes. */
 interface Row {
-  readonly sign: ' ' | '-' | '+';
+  readonly sign: '@' | ' ' | '-' | '+';
   readonly line: string;
   /** 1-based line number in the new text; absent for `-` rows. */
   readonly number?: number;
-}
-
-interface Group {
-  readonly header: string;
-  readonly rows: readonly Row[];
 }
 
 function widen(middle: Middle, before: string, context: number): Window {
@@ -103,8 +103,7 @@ function grouped(hunks: readonly Hunk[], context: number): Hunk[][] {
   return groups;
 }
 
-function groupRows(hunks: readonly Hunk[], window: Window): Group {
-  const { base, before, after, context } = window;
+function groupRows(hunks: readonly Hunk[], { base, before, after, context }: Window): Row[] {
   const first = hunks[0] ?? { beforeStart: 0, afterStart: 0 };
   const lead = Math.min(context, first.beforeStart - base);
   const start = { before: first.beforeStart - base - lead, after: first.afterStart - base - lead };
@@ -124,7 +123,7 @@ function groupRows(hunks: readonly Hunk[], window: Window): Group {
   keep(Math.min(before.length, at + context));
   const from = extent(base + start.before, at - start.before);
   const to = extent(base + start.after, number - start.after);
-  return { header: `@@ -${from} +${to} @@`, rows };
+  return [{ sign: '@', line: `@ -${from} +${to} @@` }, ...rows];
 }
 
 /** Formats a range like git: an empty range names the line before it, and a count of one is omitted. */
@@ -133,87 +132,49 @@ function extent(start: number, count: number): string {
   return count === 1 ? `${start + 1}` : `${start + 1},${count}`;
 }
 
-function page(
-  groups: readonly Group[],
-  options: UnifiedOptions & { readonly bytes: boolean },
-): Pick<UnifiedDiff, 'text' | 'truncated' | 'shownAfter'> {
-  const endings = new Set(groups.flatMap((group) => group.rows.map((row) => endingOf(row.line))));
-  const style = {
-    showCr: endings.has('\n') && endings.has('\r\n'),
-    bytes: options.bytes,
-    maxChars: options.maxLineChars ?? 500,
-  };
-  const sheet = new Sheet(options.maxLines);
-  for (const group of groups) {
-    sheet.put(group.header);
-    for (const row of group.rows) {
-      sheet.putRow(row, rendered(row.line, style));
-      if (endingOf(row.line) === '') sheet.put('\\ No newline at end of file');
-    }
-  }
-  return sheet.finished();
+/** A row as it is shown. */
+interface PrintedRow {
+  readonly text: string;
+  /** The line of the new text that the row shows, if there is one. */
+  readonly number?: number | undefined;
+  /** `whole`: the row shows the line unmodified. `cut`: it shows the beginning. */
+  readonly shows?: 'whole' | 'cut' | 'other';
 }
 
-/** Collects rows up to a limit, and records which lines of the new text are shown completely or cut. */
-class Sheet {
-  readonly #maxLines: number;
-  readonly #out: string[] = [];
-  readonly #shown: LineRange[] = [];
-  readonly #cut: LineRange[] = [];
-  #missing = 0;
+function printedRows(
+  { sign, line, number }: Row,
+  style: { readonly isMixed: boolean; readonly isBytes: boolean; readonly maxLineChars?: number },
+): PrintedRow[] {
+  if (sign === '@') return [{ text: sign + line }];
+  const content = withoutEnding(line);
+  const decoded = style.isBytes ? Buffer.from(content, 'latin1').toString('utf8') : content;
+  const { text, clamped } = clampLine(decoded, style.maxLineChars ?? 500);
+  const cr = style.isMixed && endingOf(line) === '\r\n' ? '␍' : '';
+  const shows = clamped ? 'cut' : style.isBytes && isBroken(content, decoded) ? 'other' : 'whole';
+  const row = { text: sign + text + cr, number, shows } as const;
+  return endingOf(line) === '' ? [row, { text: '\\ No newline at end of file' }] : [row];
+}
 
-  constructor(maxLines: number) {
-    this.#maxLines = maxLines;
-  }
-
-  put(text: string): boolean {
-    if (this.#out.length < this.#maxLines) return this.#out.push(text) > 0;
-    this.#missing += 1;
-    return false;
-  }
-
-  putRow(row: Row, { text, whole, clamped }: Rendered): void {
-    if (!this.put(row.sign + text) || row.number === undefined) return;
-    const line = { from: row.number, to: row.number };
-    if (whole) this.#shown.push(line);
-    if (clamped) this.#cut.push(line);
-  }
-
-  finished(): Pick<UnifiedDiff, 'text' | 'truncated' | 'shownAfter'> {
-    const out = [...this.#out];
-    if (this.#missing > 0) out.push(`… ${this.#missing} more lines of this diff not shown`);
-    if (this.#cut.length > 0)
-      out.push(`… only the beginning is shown of ${lineNames(mergeRanges(this.#cut))}`);
-    return { text: out.join('\n'), truncated: this.#missing > 0, shownAfter: mergeRanges(this.#shown) };
-  }
+/** The first rows, the number of the others, and the lines of the new text that they show. */
+function page(rows: readonly PrintedRow[], maxLines: number): Omit<UnifiedDiff, 'diff'> {
+  const shown = rows.slice(0, maxLines);
+  const linesThat = (wanted: PrintedRow['shows']): readonly LineRange[] =>
+    mergeRanges(
+      shown.flatMap(({ number, shows }) =>
+        number === undefined || shows !== wanted ? [] : [{ from: number, to: number }],
+      ),
+    );
+  const out = shown.map(({ text }) => text);
+  const missing = rows.length - shown.length;
+  const cut = linesThat('cut');
+  if (missing > 0) out.push(`… ${missing} more lines of this diff not shown`);
+  if (cut.length > 0) out.push(`… only the beginning is shown of ${lineNames(cut)}`);
+  return { text: out.join('\n'), truncated: missing > 0, shownAfter: linesThat('whole') };
 }
 
 function lineNames(ranges: readonly LineRange[]): string {
   const names = ranges.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
   return `${names.length === 1 && !names[0]?.includes('-') ? 'line' : 'lines'} ${names.join(', ')}`;
-}
-
-interface RowStyle {
-  readonly showCr: boolean;
-  /** True if the lines are bytes read as Latin-1, which are decoded only when they are shown. */
-  readonly bytes: boolean;
-  readonly maxChars: number;
-}
-
-interface Rendered {
-  readonly text: string;
-  /** True if the line is shown unmodified. */
-  readonly whole: boolean;
-  readonly clamped: boolean;
-}
-
-function rendered(line: string, style: RowStyle): Rendered {
-  const content = withoutEnding(line);
-  const decoded = style.bytes ? Buffer.from(content, 'latin1').toString('utf8') : content;
-  const broken = style.bytes && isBroken(content, decoded);
-  const { text, clamped } = clampLine(decoded, style.maxChars);
-  const cr = style.showCr && endingOf(line) === '\r\n' ? '␍' : '';
-  return { text: text + cr, whole: !clamped && !broken, clamped };
 }
 
 /** True if a line is not UTF-8. `content` is the line read as Latin-1, `decoded` the line read as UTF-8. */

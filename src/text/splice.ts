@@ -9,7 +9,8 @@ import type { Nearest } from './nearest.ts';
 import { type QuoteOptions, quotedNearest, quotedPlaces } from './quoted-lines.ts';
 import { restyler } from './restyle.ts';
 import type { PlacedEdit, Rivals } from './tiers/block.ts';
-import { landLoosely, landOnFound } from './tiers/land.ts';
+import { landLoosely } from './tiers/land.ts';
+import { landOnLines } from './tiers/lines.ts';
 
 export interface EditsApplied {
   readonly ok: true;
@@ -164,8 +165,12 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): EditedText 
   const wanted = all ? edit.occurrences : 1;
   if (wanted !== undefined && found.count !== wanted)
     return { kind: 'ambiguous', count: found.count, places: quotedPlaces(text, found.spans, options) };
-  const onLines = found.tier === 'trailing-space' && !all ? landOnFound(text, edit, found) : undefined;
-  if (onLines !== undefined) return landOrRefuse(text, onLines, options);
+  // Whole lines that match except for spaces at line ends: lines that the edit keeps also keep theirs,
+  // and those that the model added are removed from its new lines.
+  const onLines =
+    found.tier === 'trailing-space' && !all ? landOnLines(text, edit, found.spans[0]) : undefined;
+  if (onLines !== undefined && 'tier' in onLines && onLines.tier === 'trailing-space')
+    return landOrRefuse(text, onLines, options);
   return replaceFound(text, edit, found, options);
 }
 

@@ -1,6 +1,6 @@
 import type { Edit, HostIntent } from '../../model/intent.ts';
 import { hunksOf, movedTo, type PatchSection, patchSections } from '../../text/patch/parse.ts';
-import { contentOf, editOf, type HunkLine, hunkLine } from '../../text/patch/patched.ts';
+import { editOf, type HunkLine, hunkLine, textOf } from '../../text/patch/patched.ts';
 
 /**
  * The changes that a patch in the V4A format makes. The patching program matches whole lines, so the
@@ -13,7 +13,16 @@ export function patchIntents(patch: string): HostIntent[] {
 function sectionIntents({ kind, path, lines }: PatchSection): HostIntent[] {
   if (kind === 'Delete') return [{ kind: 'delete', path }];
   if (kind === 'Add')
-    return [{ kind: 'write', path, content: contentOf(lines.flatMap((line) => hunkLine(line) ?? [])) }];
+    return [
+      {
+        kind: 'write',
+        path,
+        content: textOf(
+          lines.flatMap((line) => hunkLine(line) ?? []),
+          '+',
+        ),
+      },
+    ];
   const destination = movedTo(lines);
   const moved: HostIntent[] = destination === undefined ? [] : [{ kind: 'move', source: path, destination }];
   const body = destination === undefined ? lines : lines.slice(1);

@@ -1,15 +1,7 @@
 import type { Edit, FileIntent } from '../../model/intent.ts';
 import type { Patch } from '../../model/session.ts';
 import { ANY, checkShape, mismatchText, objectOf } from '../../model/shape.ts';
-import {
-  contentOf,
-  editOf,
-  type HunkLine,
-  hunkLine,
-  namedTwice,
-  type ParsedPatch,
-  wrong,
-} from './patched.ts';
+import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, textOf, wrong } from './patched.ts';
 import { parseUnified } from './unified.ts';
 
 const PATCH = objectOf({ format: ANY, text: ANY });
@@ -42,15 +34,11 @@ function parseV4a(text: string): ParsedPatch {
   if (lines.at(-1)?.trim() !== END) return wrong(`it must end with "${END}"`);
   const { sections, stray } = patchSections(lines.slice(1, -1));
   if (stray !== undefined) return wrong(`text before the first file: ${stray.slice(0, 80)}`);
-  const changes: FileIntent[] = [];
-  for (const section of sections) {
+  const changes = sections.map((section) => {
     const change = changeOf(section);
-    if (typeof change === 'string') return wrong(`${section.path}: ${change}`);
-    changes.push(change);
-  }
-  if (changes.length === 0) return wrong('it names no file');
-  const twice = namedTwice(changes);
-  return twice === undefined ? { ok: true, changes } : wrong(`it names ${twice} twice`);
+    return typeof change === 'string' ? `${section.path}: ${change}` : change;
+  });
+  return patchOf(changes, 'it names no file');
 }
 
 /** The part of a patch that changes one file: its kind, and the lines below its marker. */
@@ -91,9 +79,9 @@ function changeOf({ kind, path, lines }: PatchSection): FileIntent | string {
       ? { kind: 'delete', path, only: 'file' }
       : 'no lines may follow "*** Delete File"';
   if (kind === 'Add') {
-    const added = lines.map(hunkLine);
-    if (added.some((line) => line?.sign !== '+')) return 'every line of a new file begins with +';
-    return { kind: 'write', path, content: contentOf(added.filter((line) => line !== undefined)) };
+    const added = lines.flatMap((line) => hunkLine(line) ?? []);
+    if (!lines.every((line) => line.startsWith('+'))) return 'every line of a new file begins with +';
+    return { kind: 'write', path, content: textOf(added, '+') };
   }
   return updateOf(path, lines);
 }
@@ -106,11 +94,10 @@ function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   const { hunks, problem } = hunksOf(body);
   if (problem !== undefined) return problem;
   if (hunks.length === 0) return 'an update needs a hunk';
-  const [only] = hunks;
-  if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
-    return { kind: 'insert', path, content: contentOf(only.lines), ...moveTo };
-  if (hunks.some((hunk) => hunk.lines.every(({ sign }) => sign === '+')))
-    return 'each of several hunks needs at least one unchanged or removed line';
+  const [adding] = hunks.filter(({ lines }) => lines.every(({ sign }) => sign === '+'));
+  if (hunks.length === 1 && adding !== undefined)
+    return { kind: 'insert', path, content: textOf(adding.lines, '+'), ...moveTo };
+  if (adding !== undefined) return 'each of several hunks needs at least one unchanged or removed line';
   return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };
 }
 

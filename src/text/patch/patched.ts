@@ -11,30 +11,40 @@ export interface HunkLine {
   readonly text: string;
 }
 
-/** Converts a hunk to an edit of whole lines. Unchanged and removed lines form its old text. */
-export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): Edit {
-  const text = (left: '-' | '+'): string =>
-    lines
-      .filter(({ sign }) => sign !== left)
-      .map((line) => `${line.text}\n`)
-      .join('');
-  const added = text('-');
-  // A hunk that only adds the final newline gives equal old and new texts here. Allow that.
-  const same = place.ended === true ? { mayBeSame: true } : {};
-  const newString = place.unended ? added.replace(/\n$/, '') : added;
-  return { oldString: text('+'), newString, lines: place, ...same };
-}
-
-/** The added lines as the content of a new file. */
-export function contentOf(lines: readonly HunkLine[]): string {
+/** The lines with one of these signs, as text. */
+export function textOf(lines: readonly HunkLine[], signs: string): string {
   return lines
-    .filter(({ sign }) => sign === '+')
-    .map((line) => `${line.text}\n`)
+    .filter(({ sign }) => signs.includes(sign))
+    .map(({ text }) => `${text}\n`)
     .join('');
 }
 
+/** Converts a hunk to an edit of whole lines. Unchanged and removed lines form its old text. */
+export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): Edit {
+  const added = textOf(lines, ' +');
+  // A hunk that only adds the final newline gives equal old and new texts here. Allow that.
+  const same = place.ended === true ? { mayBeSame: true } : {};
+  const newString = place.unended ? added.replace(/\n$/, '') : added;
+  return { oldString: textOf(lines, ' -'), newString, lines: place, ...same };
+}
+
+/**
+ * The patch that makes these changes; a string is the reason why a change is invalid. `empty`: the
+ * reason for a patch without changes.
+ */
+export function patchOf(parts: readonly (FileIntent | string)[], empty: string): ParsedPatch {
+  const changes: FileIntent[] = [];
+  for (const part of parts) {
+    if (typeof part === 'string') return wrong(part);
+    changes.push(part);
+  }
+  if (changes.length === 0) return wrong(empty);
+  const twice = namedTwice(changes);
+  return twice === undefined ? { ok: true, changes } : wrong(`it names ${twice} twice`);
+}
+
 /** The first path that occurs twice in a patch. */
-export function namedTwice(changes: readonly FileIntent[]): string | undefined {
+function namedTwice(changes: readonly FileIntent[]): string | undefined {
   // Compare old paths and new paths separately: a file may move to a path that another file leaves.
   const named = changes.map((change) => (change.kind === 'move' ? change.source : change.path));
   const reached = changes.flatMap((change) => {

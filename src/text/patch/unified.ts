@@ -1,13 +1,6 @@
-import type { Edit, FileIntent } from '../../model/intent.ts';
-import {
-  contentOf,
-  editOf,
-  type HunkLine,
-  hunkLine,
-  namedTwice,
-  type ParsedPatch,
-  wrong,
-} from './patched.ts';
+import type { FileIntent } from '../../model/intent.ts';
+import { defined } from '../../model/record.ts';
+import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, textOf, wrong } from './patched.ts';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const NO_NEWLINE = '\\ No newline at end of file';
@@ -25,18 +18,17 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
 
 /** Parses a unified diff as written by `git diff` and `diff -u`. Wrong line counts make the whole patch invalid. */
 export function parseUnified(text: string): ParsedPatch {
-  const files = filesOf(text.replaceAll('\r\n', '\n').split('\n'));
-  if (typeof files === 'string') return wrong(files);
-  const changes: FileIntent[] = [];
-  for (const file of files) {
-    const change = patchedChange(file);
-    if (typeof change === 'string') return wrong(change);
-    changes.push(change);
+  const files: PatchedFile[] = [];
+  for (const line of text.replaceAll('\r\n', '\n').split('\n')) {
+    const problem = takeRow(files, line);
+    if (problem !== undefined) return wrong(problem);
   }
-  if (changes.length === 0) return wrong('it changes no file');
-  const twice = namedTwice(changes);
-  return twice === undefined ? { ok: true, changes } : wrong(`it names ${twice} twice`);
+  if (files.some(({ hunks }) => hunks.some(isOpen))) return wrong(TOO_FEW);
+  return patchOf(files.map(patchedChange), 'it changes no file');
 }
+
+const TOO_FEW = 'a hunk has fewer lines than its @@ row says';
+const TOO_MANY = 'a hunk has more lines than its @@ row says';
 
 interface UnifiedHunk {
   /** First line of the hunk in the old file. */
@@ -45,14 +37,14 @@ interface UnifiedHunk {
   oldLeft: number;
   newLeft: number;
   /** True if the hunk's last new line is the end of the new file and has no newline. */
-  unended: boolean;
+  unended?: boolean;
   /** True if the hunk's last old line is the end of the old file and has no newline. */
-  wasUnended: boolean;
+  wasUnended?: boolean;
 }
 
 interface PatchedFile {
   /** File name in the `diff --git` row. */
-  readonly git: string | undefined;
+  readonly git?: string | undefined;
   /** The new file mode, as git writes it. */
   mode?: string;
   /**
@@ -60,60 +52,57 @@ interface PatchedFile {
    * empty files, for which git writes no other rows.
    */
   exists?: 'after' | 'before';
-  before: string | undefined;
-  after: string | undefined;
-  renamed: { from?: string; to?: string };
+  before?: string;
+  after?: string;
+  /** The names in git's rows for a renamed file. */
+  from?: string;
+  to?: string;
   readonly hunks: UnifiedHunk[];
 }
 
-function filesOf(lines: readonly string[]): PatchedFile[] | string {
-  const files: PatchedFile[] = [];
-  for (const line of lines) {
-    const problem = takeRow(files, line);
-    if (problem !== undefined) return problem;
-  }
-  const short = files.some(({ hunks }) => hunks.some(({ oldLeft, newLeft }) => oldLeft + newLeft > 0));
-  return short ? 'a hunk has fewer lines than its @@ row says' : files;
-}
+/** Rows above the hunks of a file that say something about it. */
+const HEADERS: readonly (readonly [RegExp, (value: string) => Partial<PatchedFile>])[] = [
+  [/^\+\+\+ (.*)/, (name) => ({ after: nameOf(name, 'b/') })],
+  [/^deleted (?:file )?mode /, () => ({ exists: 'before' })],
+  [/^new file mode .*(...)$/, (mode) => ({ mode, exists: 'after' })],
+  [/^new mode .*(...)$/, (mode) => ({ mode })],
+  [/^rename from (.*)/, (name) => ({ from: unquoted(name) })],
+  [/^rename to (.*)/, (name) => ({ to: unquoted(name) })],
+];
 
 function takeRow(files: PatchedFile[], line: string): string | undefined {
-  const hunk = files.at(-1)?.hunks.at(-1);
-  if (hunk !== undefined && (hunk.oldLeft > 0 || hunk.newLeft > 0)) return takeHunkLine(hunk, line);
+  const file = files.at(-1);
+  const hunk = file?.hunks.at(-1);
   if (line === NO_NEWLINE) return void markUnended(hunk);
+  if (hunk !== undefined && isOpen(hunk)) return takeHunkLine(hunk, line);
   // `git format-patch` ends a patch with `-- ` and its version.
   if (line === '' || /^-- ?$/.test(line)) return undefined;
   const unsupported = UNSUPPORTED.find(([pattern]) => pattern.test(line));
   if (unsupported !== undefined) return `${unsupported[1]} is not supported`;
-  if (line.startsWith('diff --git ')) {
-    files.push({ git: gitName(line.slice(11)), before: undefined, after: undefined, renamed: {}, hunks: [] });
-  } else if (line.startsWith('--- ')) beginFile(files, nameOf(line.slice(4), 'a/'));
-  else return takeHeader(files.at(-1), line);
+  if (line.startsWith('diff --git ')) files.push({ git: gitName(line.slice(11)), hunks: [] });
+  else if (line.startsWith('--- ')) beginFile(files, nameOf(line.slice(4), 'a/'));
+  else if (line.startsWith('@@')) return takeHunk(file, line);
+  else if (file !== undefined) return takeHeader(file, line);
   return undefined;
+}
+
+function isOpen({ oldLeft, newLeft }: UnifiedHunk): boolean {
+  return oldLeft + newLeft > 0;
 }
 
 /** Adds an entry for the file at its `---` row, unless a `diff --git` row has already added it. */
 function beginFile(files: PatchedFile[], before: string): void {
   const last = files.at(-1);
   if (last !== undefined && last.before === undefined && last.hunks.length === 0) last.before = before;
-  else files.push({ git: undefined, before, after: undefined, renamed: {}, hunks: [] });
+  else files.push({ before, hunks: [] });
 }
 
-function takeHeader(file: PatchedFile | undefined, line: string): string | undefined {
-  if (line.startsWith('+++ ') && file !== undefined) file.after = nameOf(line.slice(4), 'b/');
-  else if (/^(?:new|deleted) (?:file )?mode /.test(line) && file !== undefined) takeMode(file, line);
-  else if (line.startsWith('rename from ') && file !== undefined)
-    file.renamed.from = unquoted(line.slice(12));
-  else if (line.startsWith('rename to ') && file !== undefined) file.renamed.to = unquoted(line.slice(10));
-  else if (line.startsWith('@@')) return takeHunk(file, line);
-  else if (/^[-+ ]/.test(line) && file !== undefined && file.hunks.length > 0)
-    return 'a hunk has more lines than its @@ row says';
-  return undefined;
-}
-
-function takeMode(file: PatchedFile, line: string): void {
-  if (line.startsWith('deleted')) file.exists = 'before';
-  else file.mode = line.slice(-3);
-  if (line.startsWith('new file')) file.exists = 'after';
+function takeHeader(file: PatchedFile, line: string): string | undefined {
+  for (const [pattern, facts] of HEADERS) {
+    const found = pattern.exec(line);
+    if (found !== null) return void Object.assign(file, facts(found[1] ?? ''));
+  }
+  return /^[-+ ]/.test(line) && file.hunks.length > 0 ? TOO_MANY : undefined;
 }
 
 function takeHunk(file: PatchedFile | undefined, line: string): string | undefined {
@@ -122,26 +111,18 @@ function takeHunk(file: PatchedFile | undefined, line: string): string | undefin
     return `a hunk begins with "@@ -LINE,COUNT +LINE,COUNT @@", not with: ${line.slice(0, 80)}`;
   if (file?.after === undefined || file.before === undefined)
     return 'a hunk comes before the --- and +++ rows of its file';
-  file.hunks.push({
-    from: Number(from),
-    lines: [],
-    oldLeft: Number(oldCount),
-    newLeft: Number(newCount),
-    unended: false,
-    wasUnended: false,
-  });
+  file.hunks.push({ from: Number(from), lines: [], oldLeft: Number(oldCount), newLeft: Number(newCount) });
   return undefined;
 }
 
 function takeHunkLine(hunk: UnifiedHunk, line: string): string | undefined {
-  if (line === NO_NEWLINE) return void markUnended(hunk);
   if (/^[-+]Subproject commit /.test(line)) return 'a submodule is not supported';
   const parsed = hunkLine(line);
-  if (parsed === undefined) return 'a hunk has fewer lines than its @@ row says';
+  if (parsed === undefined) return TOO_FEW;
   const { sign } = parsed;
   if (sign !== '+') hunk.oldLeft -= 1;
   if (sign !== '-') hunk.newLeft -= 1;
-  if (hunk.oldLeft < 0 || hunk.newLeft < 0) return 'a hunk has more lines than its @@ row says';
+  if (hunk.oldLeft < 0 || hunk.newLeft < 0) return TOO_MANY;
   hunk.lines.push(parsed);
   return undefined;
 }
@@ -190,53 +171,42 @@ function unquoted(name: string): string {
   return Buffer.from(plain, 'latin1').toString('utf8');
 }
 
-/** The executable bit of the git mode; files without a mode row keep theirs. */
-function executableOf({ mode }: PatchedFile): { readonly executable?: boolean } {
-  return mode === undefined ? {} : { executable: mode === '755' };
-}
-
-function renameOf(file: PatchedFile, from: string, to: string): FileIntent | string {
-  if (file.hunks.length === 0 && file.mode === undefined)
-    return { kind: 'move', source: from, destination: to };
-  const edits = editsOf(file, to);
-  return typeof edits === 'string'
-    ? edits
-    : { kind: 'edit', path: from, edits, moveTo: to, ...executableOf(file) };
-}
+const NO_ROWS = 'a file has no --- and +++ rows';
 
 function patchedChange(file: PatchedFile): FileIntent | string {
-  const { from, to } = file.renamed;
-  if (from !== undefined && to !== undefined) return renameOf(file, from, to);
-  const { before, after, hunks } = file;
-  if (before === undefined && file.git !== undefined) return withoutHunks(file, file.git);
+  const { from, to, before, after, git, hunks } = file;
+  if (from !== undefined && to !== undefined) {
+    const isMove = hunks.length === 0 && file.mode === undefined;
+    return isMove ? { kind: 'move', source: from, destination: to } : edited(file, from, to);
+  }
+  if (before === undefined && git !== undefined) return withoutHunks(file, git);
   if (before === undefined || after === undefined) return NO_ROWS;
-  if (after === '/dev/null') return { kind: 'delete', path: before, only: 'file', ...removedText(hunks) };
+  // A patch that deletes a file lists all of its lines.
+  if (after === '/dev/null') {
+    const content = textOf(
+      hunks.flatMap(({ lines }) => lines),
+      ' -',
+    );
+    return { kind: 'delete', path: before, only: 'file', ...(hunks.length === 0 ? {} : { content }) };
+  }
   if (before === '/dev/null') return newFile(file, after);
   if (before !== after)
     return `the --- and +++ rows name different files (${before}, ${after}); a rename needs "rename from" and "rename to" rows`;
-  if (hunks.length === 0) return `${after} has no hunk`;
-  const edits = editsOf(file, after);
-  return typeof edits === 'string' ? edits : { kind: 'edit', path: after, edits, ...executableOf(file) };
+  return hunks.length === 0 ? `${after} has no hunk` : edited(file, after);
 }
 
-const NO_ROWS = 'a file has no --- and +++ rows';
-
-/** The text of a deleted file: a patch that deletes a file lists all of its lines. */
-function removedText(hunks: readonly UnifiedHunk[]): { readonly content?: string } {
-  if (hunks.length === 0) return {};
-  const lines = hunks.flatMap((hunk) => hunk.lines.filter(({ sign }) => sign !== '+'));
-  return { content: lines.map(({ text }) => `${text}\n`).join('') };
-}
-
-/** The change of a file about which git wrote only header rows: an empty file, or a change of mode. */
+/** The change of a file that has only git's header rows: an empty file, or a change of mode. */
 function withoutHunks(file: PatchedFile, path: string): FileIntent | string {
   if (file.exists === 'before') return { kind: 'delete', path, only: 'file' };
   if (file.exists === 'after') return newFile(file, path);
-  return file.mode === undefined ? NO_ROWS : { kind: 'edit', path, edits: [], ...executableOf(file) };
+  return file.mode === undefined ? NO_ROWS : edited(file, path);
 }
 
 function newFile({ hunks, mode }: PatchedFile, path: string): FileIntent {
-  const content = contentOf(hunks.flatMap((hunk) => hunk.lines));
+  const content = textOf(
+    hunks.flatMap(({ lines }) => lines),
+    '+',
+  );
   return {
     kind: 'write',
     path,
@@ -245,20 +215,18 @@ function newFile({ hunks, mode }: PatchedFile, path: string): FileIntent {
   };
 }
 
-function placeOf({ unended, wasUnended }: UnifiedHunk, near: number): NonNullable<Edit['lines']> {
-  if (unended) return { near, unended };
-  return wasUnended ? { near, ended: true } : { near };
-}
-
-function editsOf({ hunks }: PatchedFile, path: string): Edit[] | string {
+/** The edits of a file, also of its executable bit. Without a row for its mode, a file keeps that. */
+function edited({ hunks, mode }: PatchedFile, path: string, moveTo?: string): FileIntent | string {
   // Each edit is applied to the result of the earlier ones, which have moved the lines after them.
   let moved = 0;
   const edits = hunks.map((hunk) => {
-    const edit = editOf(hunk.lines, placeOf(hunk, Math.max(1, hunk.from + moved)));
+    const near = Math.max(1, hunk.from + moved);
+    const end = hunk.unended ? { unended: true } : hunk.wasUnended ? { ended: true } : {};
     for (const { sign } of hunk.lines) moved += sign === '+' ? 1 : sign === '-' ? -1 : 0;
-    return edit;
+    return editOf(hunk.lines, { near, ...end });
   });
-  return edits.some(({ oldString }) => oldString === '')
-    ? `${path}: a hunk needs at least one unchanged or removed line`
-    : edits;
+  if (edits.some(({ oldString }) => oldString === ''))
+    return `${moveTo ?? path}: a hunk needs at least one unchanged or removed line`;
+  const executable = mode === undefined ? undefined : mode === '755';
+  return { kind: 'edit', path, edits, ...defined({ moveTo, executable }) };
 }

@@ -1,7 +1,7 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
-import { type FoundAnchor, findAnchor, withLineEnding } from '../match.ts';
-import { type Block, blockAt, blocksLike, type PlacedEdit, type Rivals, type Texts } from './block.ts';
-import { landOnBlock } from './lines.ts';
+import { findAnchor, withLineEnding } from '../match.ts';
+import type { PlacedEdit, Rivals, Texts } from './block.ts';
+import { landOnLines } from './lines.ts';
 
 /**
  * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small
@@ -9,28 +9,7 @@ import { landOnBlock } from './lines.ts';
  * Returns {@link Rivals} if several places match without the mistake.
  */
 export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | undefined {
-  const numbered = landNumbered(text, texts);
-  if (numbered !== undefined) return numbered;
-  const blocks = blocksLike(text, texts.oldString.split(/\r?\n/));
-  if (blocks.length > 1) return { spans: blocks.map(spanOf) };
-  const [block] = blocks;
-  const landed = block === undefined ? undefined : landOnBlock(text, texts, block);
-  return landed ?? landEscaped(text, texts);
-}
-
-/**
- * Places an edit on whole lines that match except for spaces at line ends. Lines that the edit
- * keeps also keep their trailing spaces. Trailing spaces that the model added are removed from its
- * new lines. Undefined if the matched text begins or ends inside a line.
- */
-export function landOnFound(
-  text: string,
-  texts: Texts,
-  found: Pick<FoundAnchor, 'spans'>,
-): PlacedEdit | undefined {
-  const [span] = found.spans;
-  const landed = span === undefined ? undefined : landOnBlock(text, texts, blockAt(text, span));
-  return landed?.tier === 'trailing-space' ? landed : undefined;
+  return landNumbered(text, texts) ?? landOnLines(text, texts) ?? landEscaped(text, texts);
 }
 
 /**
@@ -43,10 +22,6 @@ function placed(text: string, { tier, span, replacement }: PlacedEdit): PlacedEd
     return { tier, span: withLineEnding(text, span), replacement };
   const used = endingUsed(old) ?? endingUsed(text);
   return { tier, span, replacement: withEnding(replacement, used === 'mixed' ? undefined : used) };
-}
-
-function spanOf({ lines }: Block): Span {
-  return { start: lines[0]?.start ?? 0, end: lines.at(-1)?.end ?? 0 };
 }
 
 /** One way in which a text may have been escaped once too often: escaped forms and the characters they mean. */

@@ -1,37 +1,50 @@
 import type { MatchTier } from '../../model/results.ts';
 import { diffItems, equalStretches } from '../diff.ts';
-import { endingUsed, type LineEnding } from '../lines.ts';
-import { type Block, type FileLine, type Paired, type PlacedEdit, pairUp, type Texts } from './block.ts';
+import { endingUsed, type LineEnding, type Span } from '../lines.ts';
+import {
+  type FileLine,
+  type Paired,
+  type PlacedEdit,
+  pairsAt,
+  pairsLike,
+  type Rivals,
+  type Texts,
+} from './block.ts';
 import { type Reindent, reindentRule } from './reindent.ts';
 
 const MAX_EDGE_BLANKS = 2;
 const BLANK_END = /\n[ \t]*$/;
 
 /**
- * Places an edit on a block of lines that is similar to its old text. Undefined unless a single kind
- * of mistake by the model explains all differences: the indentation, blank lines, spaces inside
- * lines, or spaces at line ends. Lines that the edit keeps stay as they are in the file. In its new
- * lines, the mistake is corrected.
+ * Places an edit on lines that are similar to its old text: those at `at`, or else the only ones in
+ * the file. Undefined unless a single kind of mistake by the model explains all differences: the
+ * indentation, blank lines, spaces inside lines, or spaces at line ends. Lines that the edit keeps
+ * stay as they are in the file. In its new lines, the mistake is corrected.
  */
-export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdit | undefined {
+export function landOnLines(text: string, texts: Texts, at?: Span): PlacedEdit | Rivals | undefined {
   const { oldString, newString } = withoutBlankEnds(texts);
-  const anchor = linesOf(oldString);
-  const wanted = linesOf(newString);
-  const paired = pairUp(text, anchor.lines, block);
-  if (paired === undefined) return undefined;
-  const mistake = explain(paired);
-  if (mistake === undefined) return undefined;
+  const [anchor, wanted] = [linesOf(oldString), linesOf(newString)];
+  const places = at === undefined ? pairsLike(text, anchor.lines) : pairsAt(text, anchor.lines, at);
+  const [paired, ...others] = places;
+  if (others.length > 0) return { spans: places.map(filledSpan) };
+  const mistake = paired && explain(paired);
+  const [first, ...more] = paired?.file ?? [];
+  if (paired === undefined || mistake === undefined || first === undefined) return undefined;
   // If the file lacks blank lines of the old text, but already contains the new text, the edit may
   // already have been made: refuse it.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
-  const [first, ...more] = paired.file;
-  if (first === undefined) return undefined;
   const last = more.at(-1) ?? first;
   const ends = { atStart: first.start === 0, atEnd: last.end + last.ending.length === text.length };
   const lines = rewritten({ ...paired, ...ends }, wanted.lines, mistake);
   if (lines === undefined) return undefined;
   const usual = endingUsed(text) === '\r\n' ? '\r\n' : '\n';
   return { tier: mistake.tier, ...withEnds([first, ...more], { lines, anchor, wanted }, usual) };
+}
+
+/** The span from the first to the last line that is not blank. */
+function filledSpan({ file }: Paired): Span {
+  const filled = file.filter(({ text }) => text.trim() !== '');
+  return { start: filled[0]?.start ?? 0, end: filled.at(-1)?.end ?? 0 };
 }
 
 /** If the old and the new text of an edit both end with a line of only white space, removes that white space. */

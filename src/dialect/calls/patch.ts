@@ -1,6 +1,6 @@
 import type { Edit, HostIntent } from '../../model/intent.ts';
 import { hunksOf, movedTo, type PatchSection, patchSections } from '../../text/patch/parse.ts';
-import { editOf, type HunkLine, hunkLine, textOf } from '../../text/patch/patched.ts';
+import { editOf, type HunkLine, hunkLine, signedText } from '../../text/patch/patched.ts';
 
 /**
  * The changes that a patch in the V4A format makes. The patching program matches whole lines, so the
@@ -17,7 +17,7 @@ function sectionIntents({ kind, path, lines }: PatchSection): HostIntent[] {
       {
         kind: 'write',
         path,
-        content: textOf(
+        content: signedText(
           lines.flatMap((line) => hunkLine(line) ?? []),
           '+',
         ),

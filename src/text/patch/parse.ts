@@ -1,7 +1,7 @@
 import type { Edit, FileIntent } from '../../model/intent.ts';
 import type { Patch } from '../../model/session.ts';
 import { ANY, checkShape, mismatchText, objectOf } from '../../model/shape.ts';
-import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, textOf, wrong } from './patched.ts';
+import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, signedText, wrong } from './patched.ts';
 import { parseUnified } from './unified.ts';
 
 const PATCH = objectOf({ format: ANY, text: ANY });
@@ -81,7 +81,7 @@ function changeOf({ kind, path, lines }: PatchSection): FileIntent | string {
   if (kind === 'Add') {
     const added = lines.flatMap((line) => hunkLine(line) ?? []);
     if (!lines.every((line) => line.startsWith('+'))) return 'every line of a new file begins with +';
-    return { kind: 'write', path, content: textOf(added, '+') };
+    return { kind: 'write', path, content: signedText(added, '+') };
   }
   return updateOf(path, lines);
 }
@@ -96,7 +96,7 @@ function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   if (hunks.length === 0) return 'an update needs a hunk';
   const [adding] = hunks.filter(({ lines }) => lines.every(({ sign }) => sign === '+'));
   if (hunks.length === 1 && adding !== undefined)
-    return { kind: 'insert', path, content: textOf(adding.lines, '+'), ...moveTo };
+    return { kind: 'insert', path, content: signedText(adding.lines, '+'), ...moveTo };
   if (adding !== undefined) return 'each of several hunks needs at least one unchanged or removed line';
   return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };
 }

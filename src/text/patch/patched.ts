@@ -12,7 +12,7 @@ export interface HunkLine {
 }
 
 /** The lines with one of these signs, as text. */
-export function textOf(lines: readonly HunkLine[], signs: string): string {
+export function signedText(lines: readonly HunkLine[], signs: string): string {
   return lines
     .filter(({ sign }) => signs.includes(sign))
     .map(({ text }) => `${text}\n`)
@@ -21,11 +21,11 @@ export function textOf(lines: readonly HunkLine[], signs: string): string {
 
 /** Converts a hunk to an edit of whole lines. Unchanged and removed lines form its old text. */
 export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): Edit {
-  const added = textOf(lines, ' +');
+  const added = signedText(lines, ' +');
   // A hunk that only adds the final newline gives equal old and new texts here. Allow that.
   const same = place.ended === true ? { mayBeSame: true } : {};
   const newString = place.unended ? added.replace(/\n$/, '') : added;
-  return { oldString: textOf(lines, ' -'), newString, lines: place, ...same };
+  return { oldString: signedText(lines, ' -'), newString, lines: place, ...same };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { FileIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
-import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, textOf, wrong } from './patched.ts';
+import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, signedText, wrong } from './patched.ts';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const NO_NEWLINE = '\\ No newline at end of file';
@@ -183,7 +183,7 @@ function patchedChange(file: PatchedFile): FileIntent | string {
   if (before === undefined || after === undefined) return NO_ROWS;
   // A patch that deletes a file lists all of its lines.
   if (after === '/dev/null') {
-    const content = textOf(
+    const content = signedText(
       hunks.flatMap(({ lines }) => lines),
       ' -',
     );
@@ -203,7 +203,7 @@ function withoutHunks(file: PatchedFile, path: string): FileIntent | string {
 }
 
 function newFile({ hunks, mode }: PatchedFile, path: string): FileIntent {
-  const content = textOf(
+  const content = signedText(
     hunks.flatMap(({ lines }) => lines),
     '+',
   );

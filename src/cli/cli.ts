@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
-import type { Flags, Values } from '../config/flags.ts';
+import type { Flags, FlagsOf, Values } from '../config/flags.ts';
 import type { CommandShape } from '../config/parse-flags.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
-import type { Given } from './flags.ts';
+import type { GlobalFlags } from './flags.ts';
 import type { Terminal } from './terminal.ts';
 import type { TimeText } from './words.ts';
 
@@ -17,6 +17,8 @@ export interface Cli {
   readonly platform: NodeJS.Platform;
   /** The user's home folder, in which clients keep their configuration. */
   readonly homeFolder: string | undefined;
+  /** The options that mean the same in every command. */
+  readonly flags: GlobalFlags;
   /** The moment the command began. */
   readonly nowMs: number;
   /** The text of a time, in the form that `--date` chooses. */
@@ -99,12 +101,15 @@ export interface CliCommand extends CommandShape {
   run(cli: Cli, given: Readonly<Record<string, unknown>>): Promise<number>;
 }
 
-/** Checks that a command takes the values that its own tables of arguments and flags give. */
-export function defineCommand<const A extends Flags, const F extends Flags>(
+/**
+ * Checks that a command takes the values that its own tables of arguments and flags give, and that a
+ * flag with the name of a global one has values of the same type.
+ */
+export function defineCommand<const A extends Flags, const F extends Flags & Partial<FlagsOf<GlobalFlags>>>(
   command: Omit<CliCommand, 'args' | 'flags' | 'run'> & {
     readonly args?: A;
     readonly flags: F;
-    run(cli: Cli, given: Values<A> & Given<F>): Promise<number>;
+    run(cli: Cli, given: Values<A> & Values<F>): Promise<number>;
   },
 ): CliCommand {
   return command;

@@ -1,12 +1,13 @@
 import { isAbsolute, relative } from 'node:path';
 import type { Entry } from '../model/entry.ts';
+import type { StateSize } from '../records/clean-up.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry } from '../records/records.ts';
+import { byteSize, countOf } from '../report/amounts.ts';
 import { pathText, phrase } from '../report/bounded.ts';
 import { isGitsOwn } from '../report/git-files.ts';
-import type { Colours } from '../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
-import type { TableColumn } from './terminal.ts';
+import type { Colours, TableColumn } from './table.ts';
 
 /** The rows, columns and JSON that a command lists. */
 interface Listing<T> {
@@ -20,13 +21,18 @@ interface Listing<T> {
 
 /** Prints rows as a table for users, or with `--json` as one object per line. */
 export async function printList<T>(
-  { terminal }: Pick<Cli, 'terminal'>,
-  { json }: { readonly json?: boolean | undefined },
+  { terminal, flags }: Pick<Cli, 'terminal' | 'flags'>,
   { rows, columns, json: dataOf, none }: Listing<T>,
 ): Promise<ExitCode> {
-  if (json === true) for (const row of rows) await terminal.printJson(dataOf(row));
+  if (flags.json === true) for (const row of rows) await terminal.printJson(dataOf(row));
   else if (rows.length === 0) terminal.tell(none);
   else await terminal.printTable(columns, rows);
+  return EXIT.done;
+}
+
+/** Prints an answer: as one line of JSON with `--json`, otherwise as a text. */
+export async function answer({ terminal, flags }: Cli, json: unknown, text: string): Promise<ExitCode> {
+  await (flags.json === true ? terminal.printJson(json) : terminal.print(text));
   return EXIT.done;
 }
 
@@ -49,6 +55,17 @@ export const PATH_COLUMN = { title: 'PATH', cut: 'front' } as const;
 /** A column that may be cut at its end. A table leaves it out if it is empty in every row. */
 export function optionalColumn(title: string): Omit<TableColumn<never>, 'cell'> {
   return { title, cut: 'end', isOptional: true };
+}
+
+/** The column of client programs. */
+export const CLIENT_COLUMN: TableColumn<{ readonly client?: string | undefined }> = {
+  ...optionalColumn('CLIENT'),
+  cell: ({ client = '' }) => client,
+};
+
+/** The size of the recorded state in words. */
+export function sizeText({ entries, storeBytes, images }: StateSize): string {
+  return `${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`;
 }
 
 /** Additions to a table of journal entries: its headings and details. */

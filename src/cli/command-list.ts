@@ -68,7 +68,7 @@ export const COMMANDS: readonly CommandEntry[] = [
       usage: 'claims',
       summary: "lists who's working on which file",
       isPaged: true,
-      load: async () => (await import('./commands/claims.ts')).CLAIMS,
+      load: async () => (await import('./commands/status.ts')).CLAIMS,
     },
     {
       usage: 'audit [DIR]',
@@ -87,12 +87,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     {
       usage: 'undo [CHANGE]',
       summary: 'takes changes back',
-      load: async () => (await import('./commands/undo.ts')).UNDO,
+      load: async () => (await import('./commands/take-back.ts')).UNDO,
     },
     {
       usage: 'rewind [TURN]',
       summary: 'lists turns; takes the files back to before a turn',
-      load: async () => (await import('./commands/rewind.ts')).REWIND,
+      load: async () => (await import('./commands/take-back.ts')).REWIND,
     },
     {
       usage: 'run -- COMMAND ARGS...',
@@ -137,7 +137,7 @@ export const COMMANDS: readonly CommandEntry[] = [
       usage: 'sessions [forget ID | compacted ID]',
       summary: 'lists sessions; lets one forget what it has seen',
       isPaged: true,
-      load: async () => (await import('./commands/sessions.ts')).SESSIONS,
+      load: async () => (await import('./commands/status.ts')).SESSIONS,
     },
     {
       usage: 'gc',

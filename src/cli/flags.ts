@@ -9,7 +9,6 @@ import {
   text,
   toggle,
   UsageError,
-  type Values,
   withDefault,
 } from '../config/flags.ts';
 import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
@@ -27,14 +26,24 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-interface OutputFlags {
+/**
+ * The values of the options that mean the same in every command that has them. `root` and `all` select
+ * workspaces.
+ */
+export interface GlobalFlags extends StateFlags {
   readonly json?: boolean;
-  readonly color: 'auto' | 'always' | 'never';
-  readonly date: 'relative' | 'iso';
+  readonly color?: 'auto' | 'always' | 'never';
+  readonly date?: 'relative' | 'iso';
+  readonly dialect?: DialectName;
+  readonly session?: string;
+  readonly root?: readonly string[];
+  readonly all?: boolean;
 }
 
+type TableOf<K extends keyof GlobalFlags> = FlagsOf<Pick<GlobalFlags, K>>;
+
 /** The form of the answer: the flags of every command that answers the user. */
-const OUTPUT_FLAGS: FlagsOf<OutputFlags> = {
+const OUTPUT_FLAGS: TableOf<'json' | 'color' | 'date'> = {
   json: toggle('print JSON, one object per line'),
   color: withDefault(choice('WHEN', 'when to colour the output', ['auto', 'always', 'never']), 'auto'),
   date: withDefault(choice('FORM', 'show times as an age or in full', ['relative', 'iso']), 'relative'),
@@ -54,9 +63,7 @@ interface CommandFlags {
 }
 
 /** The location of the state, and the policy: every command that uses the state has these flags. */
-export const STATE_FLAGS: FlagsOf<
-  StateFlags & { readonly dialect?: DialectName; readonly session?: string }
-> = {
+export const STATE_FLAGS: TableOf<keyof StateFlags | 'dialect' | 'session'> = {
   store: text('URL', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)'),
   policy: text('FILE', 'policy file (default: lookfirst.json in the state folder)'),
   preset: choice('NAME', 'start from this preset', PRESET_NAMES),
@@ -67,19 +74,11 @@ export const STATE_FLAGS: FlagsOf<
   sharedWorkspace: toggle('with postgres: other machines write to these folders too'),
 };
 
-/** The flags that mean the same in every command that has them. Only the general help explains them. */
+/** The flags that only the general help explains. */
 export const GLOBAL_FLAGS: Flags = { ...OUTPUT_FLAGS, ...STATE_FLAGS };
 
-/** The values of a command's own flags and of the form of the answer. */
-export type Given<F> = Values<F> & OutputFlags;
-
-interface ScopeFlags {
-  readonly root?: readonly string[];
-  readonly all?: boolean;
-}
-
 /** Flags that select workspaces. */
-export const SCOPE_FLAGS: FlagsOf<ScopeFlags> = {
+export const SCOPE_FLAGS: TableOf<'root' | 'all'> = {
   root: several('DIR', 'use this folder instead of the current one (repeatable)'),
   all: toggle('every workspace on this machine'),
 };
@@ -87,7 +86,7 @@ export const SCOPE_FLAGS: FlagsOf<ScopeFlags> = {
 export const SINCE: Flag<number> = moment('nothing before this time: 30m, 2h or 3d ago, or ISO 8601');
 
 /** The values of the flags that select journal entries. */
-interface FilterFlags extends ScopeFlags {
+interface FilterFlags {
   readonly path?: string;
   readonly session?: string;
   readonly since?: number;
@@ -95,7 +94,7 @@ interface FilterFlags extends ScopeFlags {
 }
 
 /** Flags that select journal entries. */
-export const FILTER_FLAGS: FlagsOf<FilterFlags> = {
+export const FILTER_FLAGS: FlagsOf<FilterFlags & Pick<GlobalFlags, 'root' | 'all'>> = {
   ...SCOPE_FLAGS,
   path: text('PATH', 'only this file, or everything in this folder'),
   session: text('ID', 'only this session'),
@@ -105,20 +104,16 @@ export const FILTER_FLAGS: FlagsOf<FilterFlags> = {
 
 /**
  * The request for the journal entries that the flags select. Relative paths refer to the current
- * folder.
+ * folder. Throws a usage error if `--since` is later than `--until`.
  */
 export function entryRequest(
-  { cwd }: { readonly cwd: string },
+  { cwd, flags: { root, all } }: { readonly cwd: string; readonly flags: GlobalFlags },
   flags: FilterFlags & { readonly kind?: readonly EntryKind[]; readonly limit?: number },
 ): EntryRequest {
-  const { root, all, path, session, since: sinceMs, until: untilMs, kind: kinds, limit } = flags;
-  return { cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
-}
-
-/** Ends with a usage error if `--since` is later than `--until`. */
-export function checkPeriod({ since, until }: FilterFlags): void {
-  if (since !== undefined && until !== undefined && since > until)
+  const { path, session, since: sinceMs, until: untilMs, kind: kinds, limit } = flags;
+  if (sinceMs !== undefined && untilMs !== undefined && sinceMs > untilMs)
     throw new UsageError('--since is later than --until');
+  return { cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
 }
 
 const KINDS = Object.keys(ENTRY_KINDS);

@@ -1,5 +1,5 @@
 import { Records } from '../records/records.ts';
-import { placesOf, type StateFlags, sessionVariable } from '../session/configured.ts';
+import { placesOf, sessionVariable } from '../session/configured.ts';
 import type { Cli, ExitCode } from './cli.ts';
 import { refuseCommand } from './refusal-text.ts';
 
@@ -17,21 +17,14 @@ const AGENT_VARIABLES = [
 /** Variables in which an agent's host names the agent's session. */
 const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as const;
 
-/** The flags that a refusal needs: where the journal is, and whether to answer in JSON. */
-type OperatorFlags = StateFlags & { readonly json?: boolean };
-
 /**
  * Refuses a command that only the user may run, if an agent started it, and journals the attempt.
  * Returns the exit code of the refusal, or undefined if the command may continue.
  */
-export async function refuseAgent(
-  cli: Cli,
-  command: string,
-  flags: OperatorFlags,
-): Promise<ExitCode | undefined> {
+export async function refuseAgent(cli: Cli, command: string): Promise<ExitCode | undefined> {
   const variable = startedByAgent(cli);
   if (variable === undefined) return undefined;
-  return refuse(cli, `${command} is for the user, and an agent started it (${variable} is set)`, flags);
+  return refuse(cli, `${command} is for the user, and an agent started it (${variable} is set)`);
 }
 
 /**
@@ -47,9 +40,9 @@ export interface Reach {
 }
 
 /** The sessions whose changes this command may take back. */
-export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
+export async function reachOf(cli: Cli): Promise<Reach> {
   if (startedByAgent(cli) === undefined) return { all: true, session: undefined, includes: () => true };
-  const own = await agentSession(cli, flags);
+  const own = await agentSession(cli);
   return {
     all: false,
     session: own,
@@ -62,11 +55,11 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
  * counts only if that variable is not set, or if the store does not know the session in it.
  * Otherwise an agent could set LOOKFIRST_SESSION to reach another session.
  */
-async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
+async function agentSession(cli: Cli): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
   const named = sessionVariable(cli);
   if (host === undefined || named === undefined || host === named) return host ?? named;
-  const records = await Records.open(placesOf(cli, flags));
+  const records = await Records.open(placesOf(cli, cli.flags));
   try {
     return (await records.store.session(host)) === undefined ? named : host;
   } finally {
@@ -75,20 +68,20 @@ async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undef
 }
 
 /** Refuses to take back changes beyond the reach of the agent that started the command, and journals the attempt. */
-export function refuseBeyond(cli: Cli, command: 'undo' | 'rewind', flags: OperatorFlags): Promise<ExitCode> {
+export function refuseBeyond(cli: Cli, command: 'undo' | 'rewind'): Promise<ExitCode> {
   const variable = startedByAgent(cli) ?? '';
-  return refuse(cli, `an agent may only ${command} changes of its own session (${variable} is set)`, flags);
+  return refuse(cli, `an agent may only ${command} changes of its own session (${variable} is set)`);
 }
 
-async function refuse(cli: Cli, reason: string, { json, ...flags }: OperatorFlags): Promise<ExitCode> {
-  const records = await Records.openOrCreate(placesOf(cli, flags));
+async function refuse(cli: Cli, reason: string): Promise<ExitCode> {
+  const records = await Records.openOrCreate(placesOf(cli, cli.flags));
   try {
     await records.noteAttempt({ text: reason, root: cli.cwd, nowMs: cli.nowMs });
   } finally {
     await records.close();
   }
   const hint = 'Nothing was changed. Ask the user to run it in a terminal.';
-  return refuseCommand(cli, { code: 'PROTECTED', next: 'ask_human', reason }, { json, hint });
+  return refuseCommand(cli, ['PROTECTED', 'ask_human', reason], hint);
 }
 
 /**

@@ -13,5 +13,6 @@ export function parseCommand(
 /** Runs a command with words as a user would type them. */
 export function runWords(cli: Cli, command: CliCommand, args: readonly string[]): Promise<number> {
   const parsed = parseCommand(command, args);
-  return command.run(cli, parsed.kind === 'values' ? parsed.values : {});
+  const flags = parsed.kind === 'values' ? parsed.values : {};
+  return command.run({ ...cli, flags }, flags);
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../config/flags.ts';
 import type { Entry } from '../model/entry.ts';
-import type { Refusal } from '../model/verdict.ts';
+import type { NextStep, Refusal } from '../model/verdict.ts';
 import type { Records } from '../records/records.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import { quoted } from '../report/evidence.ts';
@@ -12,40 +12,33 @@ import { type Cli, EXIT, type ExitCode } from './cli.ts';
 /** The next step for a user who has given an unknown change id. */
 export const LISTS_CHANGES = 'lookfirst log --kind change lists the changes.';
 
-/** The form of the answer, and what a user can do next. */
-interface Telling {
-  readonly json?: boolean | undefined;
-  readonly hint?: string | undefined;
-}
-
-/** Prints a refusal for users, or as one line of JSON for programs, and returns its exit code. */
-export async function tellRefusal(cli: Cli, refusal: Refusal, flags: Telling): Promise<ExitCode> {
-  if (flags.json === true) await cli.terminal.printJson(refusalOutcome(refusal));
-  else
-    cli.terminal.tell(
-      [
-        `lookfirst: ${sentence(refusal)}`,
-        ...quoted(refusal).map(harmless),
-        ...refusedFiles(refusal),
-        ...(flags.hint === undefined ? [] : [flags.hint]),
-      ].join('\n'),
-    );
+/**
+ * Prints a refusal for users, or as one line of JSON for programs, and returns its exit code. `hint`:
+ * what the user can do next.
+ */
+export async function tellRefusal(cli: Cli, refusal: Refusal, hint?: string): Promise<ExitCode> {
+  const lines = (): string[] => [
+    `lookfirst: ${sentence(refusal)}`,
+    ...quoted(refusal).map(harmless),
+    ...refusedFiles(refusal),
+    ...(hint === undefined ? [] : [hint]),
+  ];
+  if (cli.flags.json === true) await cli.terminal.printJson(refusalOutcome(refusal));
+  else cli.terminal.tell(lines().join('\n'));
   return EXIT.refused;
 }
-
-/** The reason for refusing a command that concerns no file. */
-type CommandRefusal = Pick<Refusal, 'next'> & {
-  readonly code: 'NOT_FOUND' | 'READ_ONLY' | 'PROTECTED';
-  readonly reason: string;
-};
 
 /** Refuses a command for a reason that concerns no file. */
 export function refuseCommand(
   cli: Cli,
-  { code, next, reason }: CommandRefusal,
-  flags: Telling,
+  [code, next, reason]: readonly [
+    code: 'NOT_FOUND' | 'READ_ONLY' | 'PROTECTED',
+    next: NextStep,
+    reason: string,
+  ],
+  hint?: string,
 ): Promise<ExitCode> {
-  return tellRefusal(cli, { code, action: 'status', path: '', next, detail: { reason } }, flags);
+  return tellRefusal(cli, { code, action: 'status', path: '', next, detail: { reason } }, hint);
 }
 
 const MAX_LISTED = 20;
@@ -92,30 +85,30 @@ export async function namedSession<T extends string | undefined>(
 const SHORTEST_TYPED = 4;
 
 /** Reports that something the user named does not exist. */
-export function tellMissing(cli: Cli, reason: string, flags: Telling): Promise<ExitCode> {
-  return refuseCommand(cli, { code: 'NOT_FOUND', next: 'fix_argument', reason }, flags);
+export function tellMissing(cli: Cli, reason: string, hint?: string): Promise<ExitCode> {
+  return refuseCommand(cli, ['NOT_FOUND', 'fix_argument', reason], hint);
 }
 
 /** Reports that nothing is known of a session that the user named. */
-export function tellNoSession(
-  cli: Cli,
-  { session, json }: { readonly session?: string | undefined; readonly json?: boolean | undefined },
-): Promise<ExitCode> {
-  const hint = 'lookfirst sessions --all lists them.';
-  return tellMissing(cli, `there is no session ${JSON.stringify(session)}`, { json, hint });
+export function tellNoSession(cli: Cli, session: string | undefined = cli.flags.session): Promise<ExitCode> {
+  return tellMissing(
+    cli,
+    `there is no session ${JSON.stringify(session)}`,
+    'lookfirst sessions --all lists them.',
+  );
 }
 
 /**
  * Refuses a command that changes records if `--read-only` is given. Returns the exit code of the
  * refusal, or undefined if the command may continue.
  */
-export async function refuseReadOnly(
-  cli: Cli,
-  { json, readOnly }: { readonly json?: boolean | undefined; readonly readOnly?: boolean | undefined },
-): Promise<ExitCode | undefined> {
-  if (readOnly !== true) return undefined;
-  const reason = 'nothing was changed, because --read-only is given';
-  return refuseCommand(cli, { code: 'READ_ONLY', next: 'fix_argument', reason }, { json });
+export async function refuseReadOnly(cli: Cli): Promise<ExitCode | undefined> {
+  if (cli.flags.readOnly !== true) return undefined;
+  return refuseCommand(cli, [
+    'READ_ONLY',
+    'fix_argument',
+    'nothing was changed, because --read-only is given',
+  ]);
 }
 
 /** The text of a refusal. If the refusal concerns no file, only its reason is shown. */

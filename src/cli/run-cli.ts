@@ -3,13 +3,13 @@ import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import { type Cli, type CliCommand, type CommandEntry, EXIT, type ExitCode, version } from './cli.ts';
 import { COMMANDS, OLD_SPELLINGS } from './command-list.ts';
-import type { Given } from './flags.ts';
+import type { GlobalFlags } from './flags.ts';
 import { generalHelp, helpText } from './help-text.ts';
 import { parseCommand } from './parse-command.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
 import { timesIn } from './words.ts';
 
-interface CliOptions extends Omit<Cli, 'terminal' | 'nowMs' | 'age'> {
+interface CliOptions extends Omit<Cli, 'terminal' | 'flags' | 'nowMs' | 'age'> {
   /** Everything after the program's own name. */
   readonly args: readonly string[];
   readonly streams: TerminalStreams;
@@ -29,7 +29,8 @@ export async function runCli(options: CliOptions): Promise<number> {
     if (parsed.kind !== 'values') return await describe(cli, parsed.kind, { entry, command });
     cli = cliOf(options, parsed.values);
     prepareTerminal(cli, entry, parsed.values);
-    await checkNamedPolicy(cli, parsed.values);
+    // Fails for a policy file that is invalid, even if the command uses no policy.
+    if (cli.flags.policy !== undefined) (await import('../session/configured.ts')).policyOf(cli, cli.flags);
     return await command.run(cli, parsed.values);
   } catch (error) {
     return tellFailure(cli.terminal, error, entry);
@@ -49,11 +50,10 @@ function renewed([word = '', ...rest]: readonly string[], { stderr }: TerminalSt
   return [...present, ...rest];
 }
 
-/** The context of a command. `given`: the form of the answer that the user wants. */
-function cliOf({ args: _, streams, ...rest }: CliOptions, given: Partial<Given<Record<never, never>>>): Cli {
+function cliOf({ args: _, streams, ...rest }: CliOptions, flags: GlobalFlags): Cli {
   const nowMs = Date.now();
-  const terminal = new Terminal(streams, rest.env, given.color);
-  return { ...rest, terminal, nowMs, age: timesIn(given.date ?? 'relative', nowMs) };
+  const terminal = new Terminal(streams, rest.env, flags.color);
+  return { ...rest, terminal, flags, nowMs, age: timesIn(flags.date ?? 'relative', nowMs) };
 }
 
 async function runWithoutCommand(cli: Cli, word: string, rest: readonly string[]): Promise<number> {
@@ -90,19 +90,12 @@ async function describe(
 }
 
 function prepareTerminal(
-  { terminal, env, platform }: Cli,
+  { terminal, env, platform, flags }: Cli,
   { ownsStdout, runsProgram, isPaged }: CommandEntry,
-  { json, follow }: Readonly<Record<string, unknown>>,
+  { follow }: Readonly<Record<string, unknown>>,
 ): void {
-  if (isPaged === true && json !== true && follow !== true) terminal.page(env, platform);
+  if (isPaged === true && flags.json !== true && follow !== true) terminal.page(env, platform);
   if (ownsStdout !== true && runsProgram !== true) terminal.sayIfSilent();
-}
-
-/** Throws if the policy file that the user names is invalid, even if the command uses no policy. */
-async function checkNamedPolicy(cli: Cli, { policy }: Readonly<Record<string, unknown>>): Promise<void> {
-  if (typeof policy !== 'string') return;
-  const { policyOf } = await import('../session/configured.ts');
-  policyOf(cli, { policy });
 }
 
 /**

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
-import { harmless, jsonText, phrase } from '../report/bounded.ts';
-import { type Colours, type Column, PLAIN, table } from '../report/human.ts';
+import { harmless, jsonText } from '../report/bounded.ts';
+import { type Colours, PLAIN, type TableColumn, table } from './table.ts';
 
 /** A stream that may be a terminal. */
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
@@ -12,21 +12,6 @@ export interface TerminalStreams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: Output;
   readonly stderr: Output;
-}
-
-/** A column of a table, and its cell in a row. */
-export interface TableColumn<in T> extends Column {
-  /** True to leave the column out if its cells are empty in all rows. */
-  readonly isOptional?: boolean;
-  readonly cell: (row: T) => string;
-}
-
-/** Lines between the rows of a table. */
-interface TableLines {
-  /** Lines above the row with the same index. */
-  readonly headings?: readonly (string | undefined)[];
-  /** Lines below the row with the same index, with details about it. */
-  readonly details?: readonly (string | undefined)[];
 }
 
 /** A command that prints nothing for this long says on a terminal that it is working. */
@@ -120,26 +105,13 @@ export class Terminal {
   }
 
   /** Prints rows under titles, cut to fit the terminal. */
-  async printTable<T>(
+  printTable<T>(
     columns: readonly TableColumn<NoInfer<T>>[],
     rows: readonly T[],
-    { headings = [], details = [] }: TableLines = {},
+    lines: Parameters<typeof table>[2] = {},
   ): Promise<void> {
-    const visible = columns.filter(
-      ({ isOptional, cell }) => isOptional !== true || rows.some((row) => cell(row) !== ''),
-    );
-    const cells = rows.map((row) => visible.map(({ cell }) => cell(row)));
     const { width, colours } = this;
-    const [titles = '', ...lines] = table({ columns: visible, rows: cells, width, colours }).split('\n');
-    const told = lines.flatMap((line, index) => {
-      const [heading, detail] = [headings[index], details[index]];
-      return [
-        ...(heading === undefined ? [] : [colours.bold(phrase(heading))]),
-        line,
-        ...(detail === undefined ? [] : [colours.dim(`  ${phrase(detail)}`)]),
-      ];
-    });
-    await this.print([titles, ...told].join('\n'));
+    return this.print(table(columns, rows, { ...lines, width, colours }));
   }
 
   /** Writes a line for users that is not part of the answer. */

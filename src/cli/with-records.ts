@@ -1,6 +1,6 @@
 import { nothingHere } from '../records/entry-words.ts';
 import { Records } from '../records/records.ts';
-import { canonicalPath } from '../records/scope.ts';
+import { canonicalPath, Scope } from '../records/scope.ts';
 import { pathText } from '../report/bounded.ts';
 import { recordsPlaceOf } from '../session/configured.ts';
 import type { Cli } from './cli.ts';
@@ -11,11 +11,10 @@ import type { Cli } from './cli.ts';
  */
 export async function withRecords<T>(
   cli: Cli,
-  flags: Parameters<typeof recordsPlaceOf>[1],
   use: (records: Records) => Promise<T>,
-  { missing = 'read as empty' }: { readonly missing?: 'read as empty' | 'create' } = {},
+  missing: 'read as empty' | 'create' = 'read as empty',
 ): Promise<T> {
-  const places = recordsPlaceOf(cli, flags);
+  const places = recordsPlaceOf(cli, cli.flags);
   const records = await (missing === 'create' ? Records.openOrCreate(places) : Records.open(places));
   try {
     return await use(records);
@@ -24,9 +23,14 @@ export async function withRecords<T>(
   }
 }
 
+/** The workspaces that the flags select. `family`: with the other worktrees of their repositories. */
+export function chosenScope({ cwd, flags: { root, all } }: Cli, reach?: 'family'): Scope {
+  return new Scope({ cwd, root, all, ...(reach === undefined ? {} : { family: true }) });
+}
+
 /** The message for an empty list. A folder that was given and is not there may be a mistake. */
-export function nothingRecorded(cli: Cli, flags: Parameters<typeof recordsPlaceOf>[1]): string {
-  const missing = flags.root?.find((folder) => canonicalPath(cli.cwd, folder).kind !== 'folder');
-  if (missing === undefined) return nothingHere(recordsPlaceOf(cli, flags));
+export function nothingRecorded(cli: Cli): string {
+  const missing = cli.flags.root?.find((folder) => canonicalPath(cli.cwd, folder).kind !== 'folder');
+  if (missing === undefined) return nothingHere(recordsPlaceOf(cli, cli.flags));
   return `nothing is recorded of ${pathText(missing)}, and there is no such folder now`;
 }

@@ -51,6 +51,8 @@ export interface Client {
    * the client has no file of this scope.
    */
   files(scope: ConfigScope, places: ClientPlaces): readonly string[];
+  /** The client's program, as it is found on PATH. Claude Desktop has none. */
+  readonly program?: string;
   /**
    * The text by which a project file names the project's folder, such as `.` or
    * `${workspaceFolder}`. Undefined if only a full path is reliable.
@@ -72,6 +74,11 @@ export interface Client {
   remote(remote: Remote): ConfigTable | undefined;
   /** The next step for the user, which `init` prints. */
   readonly next: string;
+  /**
+   * What the gate does not prevent in a client with our server (`server`), and in one that also has our
+   * hooks (`hooks`). If the client has no hooks, `hooks` is absent.
+   */
+  readonly around?: { readonly server: string; readonly hooks?: string };
 }
 
 /**
@@ -109,40 +116,47 @@ export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, '
   };
 }
 
-/** Joins the parts of a path with the platform's separator. */
-export function joined(places: Pick<ClientPlaces, 'platform'>, ...parts: readonly string[]): string {
-  return (places.platform === 'win32' ? win32 : posix).join(...parts);
-}
+/** The folders in which clients keep files; see `FOLDERS`. */
+type ClientFolder =
+  | 'project'
+  | 'home'
+  | 'settings'
+  | 'xdg'
+  | 'claude'
+  | 'claudeState'
+  | 'codex'
+  | 'gemini'
+  | 'zed';
 
-/** The platform's folder for the settings of applications. */
-export function settingsDir(places: ClientPlaces): string {
-  const { platform, home, env } = places;
-  if (platform === 'win32') return env['APPDATA'] || joined(places, home, 'AppData', 'Roaming');
-  if (platform === 'darwin') return joined(places, home, 'Library', 'Application Support');
-  return xdgDir(places);
-}
+/** A path in one of the folders of clients. */
+export type ClientPath = `${ClientFolder}/${string}`;
 
-/** Claude Code's folder for the user's settings: `CLAUDE_CONFIG_DIR` if it is set, else `~/.claude`. */
-export function claudeDir(places: ClientPlaces): string {
-  return places.env['CLAUDE_CONFIG_DIR'] || joined(places, places.home, '.claude');
-}
+const FOLDERS: Readonly<Record<ClientFolder, (places: ClientPlaces) => string>> = {
+  project: ({ project }) => project,
+  home: ({ home }) => home,
+  /** The platform's folder for the settings of applications. */
+  settings: (places) => {
+    const { platform, env } = places;
+    if (platform === 'win32') return env['APPDATA'] || clientPath(places, 'home/AppData/Roaming');
+    return clientPath(places, platform === 'darwin' ? 'home/Library/Application Support' : 'xdg/');
+  },
+  /** The folder for the settings of Unix programs, also on macOS. */
+  xdg: (places) => places.env['XDG_CONFIG_HOME'] || clientPath(places, 'home/.config'),
+  claude: (places) => places.env['CLAUDE_CONFIG_DIR'] || clientPath(places, 'home/.claude'),
+  /** The folder of `.claude.json`, Claude Code's file with the user's servers and the state of each project. */
+  claudeState: ({ env, home }) => env['CLAUDE_CONFIG_DIR'] || home,
+  codex: (places) => places.env['CODEX_HOME'] || clientPath(places, 'home/.codex'),
+  /** The folder in which Gemini CLI has its user folder `.gemini`. */
+  gemini: ({ env, home }) => env['GEMINI_CLI_HOME'] || home,
+  zed: (places) => clientPath(places, places.platform === 'win32' ? 'settings/Zed' : 'xdg/zed'),
+};
 
-/**
- * Claude Code's file with the user's servers and the state of each project. It is in
- * `CLAUDE_CONFIG_DIR` if that is set, else in the home folder.
- */
-export function claudeFile(places: ClientPlaces): string {
-  return joined(places, places.env['CLAUDE_CONFIG_DIR'] || places.home, '.claude.json');
-}
-
-/** The folder in which Gemini CLI has its user folder `.gemini`. */
-export function geminiHome({ env, home }: Pick<ClientPlaces, 'env' | 'home'>): string {
-  return env['GEMINI_CLI_HOME'] || home;
-}
-
-/** The folder for the settings of Unix programs, also on macOS. */
-export function xdgDir(places: ClientPlaces): string {
-  return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
+/** The full path of a client's file, with the platform's separators. */
+export function clientPath(places: ClientPlaces, path: ClientPath): string {
+  const [folder = '', ...names] = path.split('/');
+  // The cast is safe: the type of `path` says that it begins with one of these names.
+  const base = FOLDERS[folder as ClientFolder](places);
+  return (places.platform === 'win32' ? win32 : posix).join(base, ...names);
 }
 
 /**

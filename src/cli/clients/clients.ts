@@ -1,15 +1,15 @@
+import { delimiter, join } from 'node:path';
+import { canonicalPath } from '../../records/scope.ts';
 import {
   bearer,
   CLIENT_NAMES,
   type Client,
   type ClientName,
+  type ClientPath,
   type ClientPlaces,
-  claudeFile,
-  geminiHome,
-  joined,
+  type ConfigScope,
+  clientPath,
   type Remote,
-  settingsDir,
-  xdgDir,
 } from './client.ts';
 import { type Launch, type Starter, serveLaunch, usualStarter } from './launch.ts';
 import { newFile } from './servers.ts';
@@ -38,17 +38,25 @@ function environmentOf({ env = {} }: Launch): { readonly env?: Readonly<Record<s
   return Object.keys(env).length === 0 ? {} : { env };
 }
 
+/** Makes the function `files` of a client from its candidate paths. */
+function filesAt(paths: Readonly<Record<ConfigScope, readonly ClientPath[]>>): Client['files'] {
+  return (scope, places) => paths[scope].map((path) => clientPath(places, path));
+}
+
+const LATER =
+  'shell writes that the command line does not name are recorded and can be undone, but are not prevented';
+
 /** Every client that `init` can configure. */
 export const CLIENTS: { readonly [name in ClientName]: Client } = {
   // Claude Code asks the user before it uses a project's `.mcp.json` for the first time.
   'claude-code': {
     name: 'claude-code',
     title: 'Claude Code',
+    program: 'claude',
     format: 'json',
     servers: 'mcpServers',
     defaultScope: 'project',
-    files: (scope, places) =>
-      scope === 'user' ? [claudeFile(places)] : [joined(places, places.project, '.mcp.json')],
+    files: filesAt({ user: ['claudeState/.claude.json'], project: ['project/.mcp.json'] }),
     // Claude Code starts servers in its own working directory, so `.` is the project.
     projectDir: '.',
     // Without `alwaysLoad`, the model must search for the tools before it can call them.
@@ -58,6 +66,10 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
       'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it. Runs without a terminal cannot ' +
       'approve tools: for them, put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
       '.claude/settings.local.json, or use lookfirst init claude-code --only, which also denies its own edit tools.',
+    around: {
+      server: 'its own Edit, Write and Bash bypass Lookfirst unless its permissions deny them',
+      hooks: 'background commands are recorded and can be undone, but are not prevented',
+    },
   },
   // Claude Desktop has one file per user. The file can only name local servers to start, not servers to connect to.
   'claude-desktop': {
@@ -66,8 +78,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     format: 'json',
     servers: 'mcpServers',
     defaultScope: 'user',
-    files: (scope, places) =>
-      scope === 'user' ? [joined(places, settingsDir(places), 'Claude', 'claude_desktop_config.json')] : [],
+    files: filesAt({ user: ['settings/Claude/claude_desktop_config.json'], project: [] }),
     projectDir: undefined,
     inherits: FEW_VARIABLES,
     entry: (launch) => ({ command: launch.command, args: launch.args, ...environmentOf(launch) }),
@@ -79,17 +90,11 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
   codex: {
     name: 'codex',
     title: 'Codex',
+    program: 'codex',
     format: 'toml',
     servers: 'mcp_servers',
     defaultScope: 'user',
-    files: (scope, places) => {
-      const { home, project, env } = places;
-      const dir =
-        scope === 'user'
-          ? env['CODEX_HOME'] || joined(places, home, '.codex')
-          : joined(places, project, '.codex');
-      return [joined(places, dir, 'config.toml')];
-    },
+    files: filesAt({ user: ['codex/config.toml'], project: ['project/.codex/config.toml'] }),
     projectDir: '.',
     userDir: '.',
     inherits: FEW_VARIABLES,
@@ -101,88 +106,111 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     }),
     remote: ({ url }) => ({ url, bearer_token_env_var: 'LOOKFIRST_TOKEN' }),
     next: 'Start Codex again; /mcp shows the server.',
+    around: {
+      server: 'its own apply_patch and shell bypass Lookfirst',
+      hooks: `${LATER}; hooks that are not trusted in /hooks are skipped silently`,
+    },
   },
   gemini: {
     name: 'gemini',
     title: 'Gemini CLI',
+    program: 'gemini',
     format: 'json',
     servers: 'mcpServers',
     defaultScope: 'project',
-    files: (scope, places) => [
-      joined(places, scope === 'user' ? geminiHome(places) : places.project, '.gemini', 'settings.json'),
-    ],
+    files: filesAt({ user: ['gemini/.gemini/settings.json'], project: ['project/.gemini/settings.json'] }),
     projectDir: '.',
     entry: ({ command, args }) => ({ command, args }),
     remote: ({ url, token }) => ({ httpUrl: url, headers: bearer(token) }),
     next: 'Start Gemini CLI again; /mcp shows the server.',
+    around: {
+      server: 'its own write_file, replace and shell bypass Lookfirst unless excluded in its settings',
+      hooks: LATER,
+    },
   },
   cursor: {
     name: 'cursor',
     title: 'Cursor',
+    program: 'cursor',
     format: 'json',
     servers: 'mcpServers',
     defaultScope: 'project',
-    files: (scope, places) => [
-      joined(places, scope === 'user' ? places.home : places.project, '.cursor', 'mcp.json'),
-    ],
+    files: filesAt({ user: ['home/.cursor/mcp.json'], project: ['project/.cursor/mcp.json'] }),
     // biome-ignore lint/suspicious/noTemplateCurlyInString: Cursor's own variable.
     projectDir: '${workspaceFolder}',
     entry: ({ command, args }) => ({ command, args }),
     remote: ({ url, token }) => ({ url, headers: bearer(token) }),
     next: 'Switch the server on in Cursor Settings under Tools & MCP.',
+    around: { server: 'its own edit tools and terminal bypass Lookfirst', hooks: LATER },
   },
   // VS Code's files may contain comments, which an edit keeps.
   vscode: {
     name: 'vscode',
     title: 'VS Code',
+    program: 'code',
     format: 'json',
     servers: 'servers',
     defaultScope: 'project',
-    files: (scope, places) =>
-      scope === 'user'
-        ? [joined(places, settingsDir(places), 'Code', 'User', 'mcp.json')]
-        : [joined(places, places.project, '.vscode', 'mcp.json')],
+    files: filesAt({ user: ['settings/Code/User/mcp.json'], project: ['project/.vscode/mcp.json'] }),
     // biome-ignore lint/suspicious/noTemplateCurlyInString: VS Code's own variable.
     projectDir: '${workspaceFolder}',
     entry: ({ command, args }) => ({ type: 'stdio', command, args }),
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token) }),
     next: 'Start the server from the file itself or with "MCP: List Servers".',
+    around: {
+      server: 'its own edit tools and terminal bypass Lookfirst unless switched off in the tool picker',
+      hooks: LATER,
+    },
   },
   // Zed's file holds all settings of the editor, with comments. An edit by `init` keeps both.
   zed: {
     name: 'zed',
     title: 'Zed',
+    program: 'zed',
     format: 'json',
     servers: 'context_servers',
     defaultScope: 'project',
-    files: (scope, places) => {
-      if (scope === 'project') return [joined(places, places.project, '.zed', 'settings.json')];
-      return places.platform === 'win32'
-        ? [joined(places, settingsDir(places), 'Zed', 'settings.json')]
-        : [joined(places, xdgDir(places), 'zed', 'settings.json')];
-    },
+    files: filesAt({ user: ['zed/settings.json'], project: ['project/.zed/settings.json'] }),
     projectDir: undefined,
     // Older versions of Zed require `source: custom` for servers that are not extensions; newer ones ignore it.
     entry: ({ command, args }) => ({ source: 'custom', command, args }),
     remote: ({ url, token }) => ({ url, headers: bearer(token) }),
     next: 'Zed starts the server when the file is saved; the Agent panel shows it.',
+    around: {
+      server: 'its own edit tools and terminal bypass Lookfirst unless its profile leaves them out',
+    },
   },
   opencode: {
     name: 'opencode',
     title: 'opencode',
+    program: 'opencode',
     format: 'json',
     servers: 'mcp',
     defaultScope: 'project',
-    files: (scope, places) => {
-      const dir = scope === 'user' ? joined(places, xdgDir(places), 'opencode') : places.project;
-      return [joined(places, dir, 'opencode.json'), joined(places, dir, 'opencode.jsonc')];
-    },
+    files: filesAt({
+      user: ['xdg/opencode/opencode.json', 'xdg/opencode/opencode.jsonc'],
+      project: ['project/opencode.json', 'project/opencode.jsonc'],
+    }),
     projectDir: '.',
     entry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
     remote: ({ url, token }) => ({ type: 'remote', url, enabled: true, headers: bearer(token) }),
     next: 'Start opencode again.',
+    around: {
+      server: 'its own edit, write and bash bypass Lookfirst unless its configuration turns them off',
+      hooks: LATER,
+    },
   },
 };
+
+/** The clients of this user: their program is on PATH, or their configuration file exists. */
+export function detectedClients(places: ClientPlaces): readonly ClientName[] {
+  const folders = (places.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return CLIENT_NAMES.filter((name) => {
+    const { program, files } = CLIENTS[name];
+    const onPath = program === undefined ? [] : folders.map((folder) => join(folder, program));
+    return [...onPath, ...files('user', places)].some((path) => canonicalPath('/', path).kind === 'file');
+  });
+}
 
 /** Text that a user can paste into a client's configuration. */
 interface ReadyConfiguration {
@@ -258,5 +286,5 @@ export function configurationFor(
 function shownPlaces(platform: NodeJS.Platform): ClientPlaces {
   const home = platform === 'win32' ? '%USERPROFILE%' : '~';
   const env = platform === 'win32' ? { APPDATA: '%APPDATA%' } : {};
-  return { platform, home, project: joined({ platform }, '.'), env };
+  return { platform, home, project: '.', env };
 }

@@ -19,7 +19,7 @@ import { readConfig, writeConfig } from './config-file.ts';
 import { configureClient, reportText } from './configure.ts';
 import { FormerFiles } from './former.ts';
 import { hookFiles } from './hook-files.ts';
-import type { ConfigureRequest } from './request.ts';
+import type { ConfigureRequest } from './plan.ts';
 
 /** Makes a home folder and a project, and returns functions that configure clients there. */
 function person() {

@@ -5,8 +5,7 @@ import { CONFIG_SYNTAXES } from './edit-config.ts';
 import { HOOK_SETTINGS } from './hook-settings.ts';
 import { type Launch, proxyLaunch, serveLaunch } from './launch.ts';
 import { piecesOf, withPieces } from './pieces.ts';
-import { Plan } from './plan.ts';
-import type { ConfigureReport, ConfigureRequest } from './request.ts';
+import { type ConfigureReport, type ConfigureRequest, Plan } from './plan.ts';
 import { clientValues, hasOurs, newFile, withoutProxy, withProxy, withServer } from './servers.ts';
 
 /**
@@ -74,13 +73,14 @@ function planProxy(
   const [first] = files;
   if (existing.length === 0 && first !== undefined)
     return [{ ok: false, file: first.path, reason: 'there is no such file' }];
-  const changed = (into: Plan, { path, scope }: ServerFile): ConfigureReport => {
+  const failed: ConfigureReport[] = [];
+  for (const { path, scope } of existing) {
     const prefix = proxyLaunch(dirOf(request, scope), places.platform, starter);
-    return into.change(path, (have) => withProxy(client, have, { name: proxy, prefix }), { next });
-  };
-  const tried = existing.map((file) => changed(new Plan(request), file));
-  const found = existing[tried.findIndex((report) => report.ok)];
-  return found === undefined ? tried : [changed(plan, found)];
+    const report = plan.change(path, (have) => withProxy(client, have, { name: proxy, prefix }), { next });
+    if (report.ok) return [report];
+    failed.push(report);
+  }
+  return failed;
 }
 
 /** Plans adding our hooks to a client's settings. */

@@ -18,7 +18,7 @@ import { CLIENTS } from './clients.ts';
 import { configureClient } from './configure.ts';
 import { FormerFiles } from './former.ts';
 import { hookFiles } from './hook-files.ts';
-import type { ConfigureRequest } from './request.ts';
+import type { ConfigureRequest } from './plan.ts';
 
 interface Bench {
   readonly file: string;

@@ -1,11 +1,9 @@
 import {
   type ClientName,
+  type ClientPath,
   type ClientPlaces,
   type ConfigScope,
-  claudeDir,
-  geminiHome,
-  joined,
-  xdgDir,
+  clientPath,
 } from './client.ts';
 import type { ConfigTable, ConfigValue } from './config-value.ts';
 
@@ -50,28 +48,25 @@ export interface ClientHooks {
   readonly next: string;
 }
 
+/** Makes the function `file` of a client from the paths of its files. */
+function fileAt(paths: Readonly<Record<ConfigScope, ClientPath>>): ClientHooks['file'] {
+  return (scope, places) => clientPath(places, paths[scope]);
+}
+
 const TIMEOUT_S = 10;
 
-/** The events of a client in which our hook runs. */
-interface HookEvents {
-  /** The event before a call, and the tools that change files or run commands. */
-  readonly before: readonly [event: string, tools: string | undefined];
-  /** The events after a call, and the tools whose results are noted. */
-  readonly after: readonly [events: readonly string[], tools: string | undefined];
-  /** Events that concern no tool. */
-  readonly others: readonly string[];
-}
+/** An event in which our hook runs, and the tools that it is for. An event alone concerns no tool. */
+type HookEvent = string | readonly [event: string, tools: string];
 
 /** A piece for each event, in the client's form. */
 function piecesFor(
-  { before, after, others }: HookEvents,
+  events: readonly HookEvent[],
   itemOf: (event: string, tools: string | undefined) => ConfigValue,
 ): readonly HookPiece[] {
-  const events = [before, ...after[0].map((event) => [event, after[1]] as const)];
-  return [...events, ...others.map((event) => [event, undefined] as const)].map(([event, tools]) => ({
-    at: ['hooks', event],
-    item: itemOf(event, tools),
-  }));
+  return events.map((each) => {
+    const [event, tools] = typeof each === 'string' ? [each, undefined] : each;
+    return { at: ['hooks', event], item: itemOf(event, tools) };
+  });
 }
 
 /** The form of Claude Code, Codex and Gemini: a hook in a list, with the tools that it is for. */
@@ -80,43 +75,32 @@ function matched(tools: string | undefined, hook: ConfigTable): ConfigTable {
 }
 
 /**
- * Hook arguments for calls to our own server. If the hook fails, the call is still made, because
- * the server itself judges it.
+ * Calls to our own server. Their hook reports which sub-agent makes the call. If it fails, the call is
+ * still made, because the server itself judges it.
  */
-const OWN_CALL_ARGS = ['claude-code', '--event', 'PreToolUse', '--fail-open'];
+const OWN_TOOLS = 'mcp__lookfirst__.*';
 
 const CLAUDE_CODE: ClientHooks = {
   defaultScope: 'project',
-  file: (scope, places) =>
-    scope === 'user'
-      ? joined(places, claudeDir(places), 'settings.json')
-      : joined(places, places.project, '.claude', 'settings.local.json'),
+  file: fileAt({ user: 'claude/settings.json', project: 'project/.claude/settings.local.json' }),
   isPersonal: true,
-  pieces: ({ script }) => {
-    // Uses separate arguments, because Claude Code would repeat a whole shell line in its errors.
-    const hook = (event: string, more: ConfigTable = {}): ConfigTable => ({
-      type: 'command',
-      command: script,
-      args: ['claude-code', '--event', event],
-      timeout: TIMEOUT_S,
-      ...more,
+  pieces: ({ script: command }) => {
+    const changing = 'Edit|MultiEdit|Write|NotebookEdit|Bash';
+    const noted = `Read|Grep|${changing}|${OWN_TOOLS}`;
+    const events: readonly HookEvent[] = [
+      ['PreToolUse', changing],
+      ['PreToolUse', OWN_TOOLS],
+      ['PostToolUse', noted],
+      ['PostToolUseFailure', noted],
+      ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact'],
+      ...['SubagentStart', 'SubagentStop', 'Stop'],
+    ];
+    return piecesFor(events, (event, tools) => {
+      // Uses separate arguments, because Claude Code would repeat a whole shell line in its errors.
+      const args = ['claude-code', '--event', event, ...(tools === OWN_TOOLS ? ['--fail-open'] : [])];
+      const failure = tools === changing ? { onFailure: 'block' } : {};
+      return matched(tools, { type: 'command', command, args, timeout: TIMEOUT_S, ...failure });
     });
-    const tools = 'Edit|MultiEdit|Write|NotebookEdit|Bash';
-    const events: HookEvents = {
-      before: ['PreToolUse', tools],
-      after: [['PostToolUse', 'PostToolUseFailure'], `Read|Grep|${tools}|mcp__lookfirst__.*`],
-      others: [
-        ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact'],
-        ...['SubagentStart', 'SubagentStop', 'Stop'],
-      ],
-    };
-    const [before, ...rest] = piecesFor(events, (event, matcher) =>
-      matched(matcher, hook(event, event === 'PreToolUse' ? { onFailure: 'block' } : {})),
-    );
-    // This hook reports which sub-agent calls our own server. It is a separate entry, because its failure must not
-    // block the call.
-    const own = matched('mcp__lookfirst__.*', hook('PreToolUse', { args: OWN_CALL_ARGS }));
-    return [...(before === undefined ? [] : [before]), { at: ['hooks', 'PreToolUse'], item: own }, ...rest];
   },
   shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
   // Deny the client's edit tools, and approve our server and its tools: a run without a terminal
@@ -133,16 +117,14 @@ const CLAUDE_CODE: ClientHooks = {
 };
 
 /**
- * A shell line that runs a hook and turns every failure into exit code 2, which denies the call.
- * With other codes, such as 127 for a missing script, Codex and Gemini would let the call run.
+ * The shell line that runs a hook. Before a call, it turns every failure into exit code 2, which denies
+ * the call. With other codes, such as 127 for a missing script, these clients would let the call run.
  */
-function failClosed(script: string, client: ClientName, event: string): string {
+function hookLine(script: string, client: ClientName, event: string): string {
+  const line = `"${script}" ${client} --event ${event}`;
+  if (event !== 'PreToolUse' && event !== 'BeforeTool') return line;
   const reason = `Lookfirst did not answer. Ask the user to run: lookfirst remove ${client}`;
-  return `"${script}" ${client} --event ${event}; r=$?; [ $r = 0 ] || [ $r = 2 ] || { echo "${reason}" >&2; exit 2; }; exit $r`;
-}
-
-function failOpen(script: string, client: ClientName, event: string): string {
-  return `"${script}" ${client} --event ${event}`;
+  return `${line}; r=$?; [ $r = 0 ] || [ $r = 2 ] || { echo "${reason}" >&2; exit 2; }; exit $r`;
 }
 
 /**
@@ -153,21 +135,17 @@ const CODEX_END_S = 3;
 
 const CODEX: ClientHooks = {
   defaultScope: 'user',
-  file: (scope, places) =>
-    scope === 'user'
-      ? joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'hooks.json')
-      : joined(places, places.project, '.codex', 'hooks.json'),
+  file: fileAt({ user: 'codex/hooks.json', project: 'project/.codex/hooks.json' }),
   pieces: ({ script }) => {
     const tools = 'apply_patch|Bash|shell|exec_command|write_stdin';
-    const events: HookEvents = {
-      before: ['PreToolUse', tools],
-      after: [['PostToolUse'], tools],
-      others: ['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact', 'Stop'],
-    };
+    const events: readonly HookEvent[] = [
+      ['PreToolUse', tools],
+      ['PostToolUse', tools],
+      ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact', 'Stop'],
+    ];
     return piecesFor(events, (event, matcher) => {
-      const line = event === 'PreToolUse' ? failClosed : failOpen;
       const timeout = event === 'SessionEnd' ? CODEX_END_S : TIMEOUT_S;
-      return matched(matcher, { type: 'command', command: line(script, 'codex', event), timeout });
+      return matched(matcher, { type: 'command', command: hookLine(script, 'codex', event), timeout });
     });
   },
   next: 'Start Codex again and trust the hooks in /hooks: untrusted hooks are skipped silently.',
@@ -175,19 +153,17 @@ const CODEX: ClientHooks = {
 
 const GEMINI: ClientHooks = {
   defaultScope: 'project',
-  file: (scope, places) =>
-    joined(places, scope === 'user' ? geminiHome(places) : places.project, '.gemini', 'settings.json'),
+  file: fileAt({ user: 'gemini/.gemini/settings.json', project: 'project/.gemini/settings.json' }),
   pieces: ({ script }) => {
     const tools = 'write_file|replace|run_shell_command';
     const reads = 'read_file|read_many_files|grep_search|search_file_content';
-    const events: HookEvents = {
-      before: ['BeforeTool', tools],
-      after: [['AfterTool'], `${reads}|${tools}`],
-      others: ['BeforeAgent', 'AfterAgent', 'SessionStart', 'SessionEnd'],
-    };
+    const events: readonly HookEvent[] = [
+      ['BeforeTool', tools],
+      ['AfterTool', `${reads}|${tools}`],
+      ...['BeforeAgent', 'AfterAgent', 'SessionStart', 'SessionEnd'],
+    ];
     return piecesFor(events, (event, matcher) => {
-      const line = event === 'BeforeTool' ? failClosed : failOpen;
-      const command = line(script, 'gemini', event);
+      const command = hookLine(script, 'gemini', event);
       // Gemini's timeouts are in milliseconds.
       return matched(matcher, { type: 'command', name: 'lookfirst', command, timeout: TIMEOUT_S * 1000 });
     });
@@ -198,20 +174,18 @@ const GEMINI: ClientHooks = {
 
 const CURSOR: ClientHooks = {
   defaultScope: 'project',
-  file: (scope, places) =>
-    joined(places, scope === 'user' ? places.home : places.project, '.cursor', 'hooks.json'),
+  file: fileAt({ user: 'home/.cursor/hooks.json', project: 'project/.cursor/hooks.json' }),
   header: { version: 1 },
   pieces: ({ script }) => {
     const tools = 'Write|StrReplace|Edit|MultiEdit|EditNotebook|ApplyPatch|Delete|Shell';
-    const events: HookEvents = {
-      before: ['preToolUse', tools],
-      after: [['postToolUse', 'postToolUseFailure'], `Read|${tools}`],
-      others: [
-        ...['beforeReadFile', 'beforeSubmitPrompt', 'sessionStart', 'sessionEnd', 'preCompact', 'stop'],
-      ],
-    };
+    const events: readonly HookEvent[] = [
+      ['preToolUse', tools],
+      ['postToolUse', `Read|${tools}`],
+      ['postToolUseFailure', `Read|${tools}`],
+      ...['beforeReadFile', 'beforeSubmitPrompt', 'sessionStart', 'sessionEnd', 'preCompact', 'stop'],
+    ];
     return piecesFor(events, (event, matcher) => ({
-      command: failOpen(script, 'cursor', event),
+      command: hookLine(script, 'cursor', event),
       timeout: TIMEOUT_S,
       ...(matcher === undefined ? {} : { matcher }),
       ...(event === 'preToolUse' ? { failClosed: true } : {}),
@@ -222,30 +196,21 @@ const CURSOR: ClientHooks = {
 
 const VSCODE: ClientHooks = {
   defaultScope: 'project',
-  file: (scope, places) =>
-    scope === 'user'
-      ? joined(places, places.home, '.copilot', 'hooks', 'lookfirst.json')
-      : joined(places, places.project, '.github', 'hooks', 'lookfirst.json'),
-  pieces: ({ script }) => {
-    const events: HookEvents = {
-      before: ['PreToolUse', undefined],
-      after: [['PostToolUse'], undefined],
-      others: ['UserPromptSubmit', 'SessionStart', 'PreCompact', 'Stop'],
-    };
-    return piecesFor(events, (event) => {
-      const line = event === 'PreToolUse' ? failClosed : failOpen;
-      return { type: 'command', command: line(script, 'vscode', event), timeout: TIMEOUT_S };
-    });
-  },
+  file: fileAt({
+    user: 'home/.copilot/hooks/lookfirst.json',
+    project: 'project/.github/hooks/lookfirst.json',
+  }),
+  pieces: ({ script }) =>
+    piecesFor(
+      ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'PreCompact', 'Stop'],
+      (event) => ({ type: 'command', command: hookLine(script, 'vscode', event), timeout: TIMEOUT_S }),
+    ),
   next: 'Reload the VS Code window; the agent view lists the hooks.',
 };
 
 const OPENCODE: ClientHooks = {
   defaultScope: 'project',
-  file: (scope, places) =>
-    scope === 'user'
-      ? joined(places, xdgDir(places), 'opencode', 'opencode.json')
-      : joined(places, places.project, 'opencode.json'),
+  file: fileAt({ user: 'xdg/opencode/opencode.json', project: 'project/opencode.json' }),
   pieces: ({ plugin }) => [{ at: ['plugin'], item: `file://${plugin}` }],
   // This permission covers opencode's edit, write and patch tools.
   only: [{ at: ['permission', 'edit'], kind: 'member', needed: true, item: 'deny' }],

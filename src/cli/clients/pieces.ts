@@ -8,7 +8,19 @@ import {
   withValue,
 } from './config-value.ts';
 import type { ClientHooks, HookFiles, HookPiece } from './hook-settings.ts';
-import type { HookRequest } from './request.ts';
+
+/** The hooks to add to the client's settings besides our server. */
+export interface HookRequest {
+  /** True to add hooks that check every call of the client's own tools. */
+  readonly gate: boolean;
+  /** True to also deny the client's own edit tools. */
+  readonly only: boolean;
+  /**
+   * `layer`: the client's shell runs on a layer (a copy-on-write view of the workspace), if the
+   * client has a setting for it. `images`: hooks compare the files before and after each command.
+   */
+  readonly shell: 'layer' | 'images';
+}
 
 /**
  * Matches the names of our files in the state folder. A hook or plugin with such a name in a

@@ -2,21 +2,79 @@ import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../model/record.ts';
 import type { ProjectGit } from '../../session/project-git.ts';
 import { unifiedDiff } from '../../text/unified.ts';
+import type { Client, ClientPlaces, ConfigScope } from './client.ts';
 import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
 import type { ConfigSyntax, ConfigTable } from './config-value.ts';
 import { CONFIG_SYNTAXES, type EditedConfig, editConfig, valuesOf } from './edit-config.ts';
-import { contentHash, type FormerContent } from './former.ts';
-import { HOOK_SETTINGS } from './hook-settings.ts';
-import {
-  exposedPath,
-  linesToExclude,
-  type PlannedConfig,
-  withLines,
-  withoutLines,
-} from './personal-files.ts';
-import { piecesOf, withoutPieces } from './pieces.ts';
-import type { ConfigureReport, ConfigureRequest } from './request.ts';
+import { contentHash, type FormerContent, type FormerFiles } from './former.ts';
+import { HOOK_SETTINGS, type HookFiles } from './hook-settings.ts';
+import type { Starter } from './launch.ts';
+import { type HookRequest, piecesOf, withoutPieces } from './pieces.ts';
 import { withoutServers } from './servers.ts';
+
+export interface ConfigureRequest {
+  readonly action: 'init' | 'remove';
+  readonly client: Client;
+  readonly places: ClientPlaces;
+  /** The full path of the folder that our server serves, or whose files our proxy guards. */
+  readonly dir: string;
+  /**
+   * Selects the user's file or the project's file. Default for `init`: the client's default scope.
+   * Default for `remove` and `proxy`: the scope in which the entry is found.
+   */
+  readonly scope?: ConfigScope;
+  /**
+   * The name of a server in the client's configuration. If given, `init` puts our proxy before this
+   * server and does not add our own server. `remove` then removes only that proxy.
+   */
+  readonly proxy?: string;
+  /** The files that hooks run. */
+  readonly files: HookFiles;
+  /** If given, `init` also adds hooks to the client's settings. `remove` always removes them. */
+  readonly hooks?: HookRequest;
+  readonly dryRun: boolean;
+  /** The command with which the client starts our server; default: npx. */
+  readonly starter?: Starter;
+  /** Keeps the former contents of the files for a later `remove`. */
+  readonly former: FormerFiles;
+  /** How the project's files are shared. If absent, git is not asked and nothing is excluded. */
+  readonly sharing?: Sharing;
+}
+
+/** The change of one configuration file. In a dry run, the file was not changed. */
+export type ConfigureReport =
+  | {
+      readonly ok: true;
+      readonly file: string;
+      readonly did: 'create' | 'change' | 'delete' | 'nothing';
+      /** A unified diff; empty if nothing changes. */
+      readonly diff: string;
+      /** The user's next step after `init`; empty after `remove`. */
+      readonly next: string;
+      /** What the user should know about the change; absent if there is nothing to add. */
+      readonly note?: string;
+    }
+  /** `file`: the file that cannot be edited. Absent if no file is the cause. */
+  | {
+      readonly ok: false;
+      readonly file?: string;
+      readonly reason: string;
+      readonly line?: number;
+      /** The lines that the user can add by hand instead. */
+      readonly byHand?: string;
+    };
+
+/** How the project's files are shared with other people. */
+export interface Sharing {
+  /** Git's facts about the client's files in the project; undefined outside a repository. */
+  readonly git: ProjectGit | undefined;
+  /** True if the user chose `--scope project`: other people get the project's files. */
+  readonly isShared: boolean;
+  /** Files in the project that are for one user even with `--scope project`. */
+  readonly personal: readonly string[];
+  /** Full paths that are valid only on this machine. */
+  readonly machinePaths: readonly string[];
+}
 
 /** The text of a file before `init` changed it. `gone`: none of our entries is left in the file, so no record is needed. */
 type PlannedRecord = 'gone' | { readonly former: string | undefined };
@@ -256,4 +314,70 @@ function textAt(path: string): string | undefined {
 
 function hasOurName(text: string | undefined): boolean {
   return text?.includes('lookfirst') === true;
+}
+
+/** A configuration file as `init` or `remove` found it and will leave it. */
+interface PlannedConfig {
+  /** The file's full path as the client names it. Links are not followed. */
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** True if people commit this file, or the user wants to share it. */
+function isForOthers({ git, isShared, personal }: Sharing, places: ClientPlaces, path: string): boolean {
+  if (git?.tracked.has(path) === true) return true;
+  return isShared && path.startsWith(`${places.project}/`) && !personal.includes(path);
+}
+
+/**
+ * The reason not to write a file: other people get it, and it would contain a path of this machine.
+ * Undefined if there is no such reason.
+ */
+function exposedPath(
+  sharing: Sharing,
+  places: ClientPlaces,
+  { path, before = '', after = '' }: PlannedConfig,
+): string | undefined {
+  if (!isForOthers(sharing, places, path)) return undefined;
+  const isNew = (machinePath: string): boolean =>
+    after.split(machinePath).length > before.split(machinePath).length;
+  const found = sharing.machinePaths.find((machinePath) => machinePath !== '/' && isNew(machinePath));
+  if (found === undefined) return undefined;
+  const why = sharing.isShared ? '--scope project shares it' : 'git tracks it';
+  return `${why}, so other people would get ${found}, a path of this machine; use --scope user`;
+}
+
+/**
+ * The lines of git's exclude file for the planned files that are for one user only. Empty if git
+ * ignores them already.
+ */
+function linesToExclude(
+  sharing: Sharing,
+  places: ClientPlaces,
+  planned: readonly PlannedConfig[],
+): readonly string[] {
+  const { git } = sharing;
+  return planned.flatMap(({ path, after }) => {
+    const pattern = git?.patterns.get(path);
+    if (pattern === undefined || after === undefined || git?.ignored.has(path)) return [];
+    return isForOthers(sharing, places, path) ? [] : [pattern];
+  });
+}
+
+/** The comment above each line that `init` adds to git's exclude file. `remove` finds the lines by it. */
+const MARK = '# added by lookfirst init';
+
+/** Adds lines at the beginning of git's exclude file, so that the rest stays byte for byte. */
+function withLines(text: string, lines: readonly string[]): string {
+  return `${lines.map(marked).join('')}${text}`;
+}
+
+/** Removes lines that `init` added to git's exclude file. */
+function withoutLines(text: string, lines: readonly string[]): string {
+  return lines.reduce((left, line) => left.replace(marked(line), ''), text);
+}
+
+function marked(line: string): string {
+  return `${MARK}\n${line}\n`;
 }

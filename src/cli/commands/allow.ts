@@ -1,16 +1,16 @@
-import { text, toggle, UsageError } from '../../config/flags.ts';
+import { text, toggle, UsageError, type Values } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { invalidArgument } from '../../model/verdict.ts';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import type { Records } from '../../records/records.ts';
-import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
+import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
-import { duration, type Given, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
+import { answer, PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
+import { duration, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
-import { withRecords } from '../with-records.ts';
+import { chosenScope, withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -24,7 +24,7 @@ const FLAGS = {
   yes: toggle("don't ask for confirmation, even for the home folder"),
 } as const;
 
-type AllowFlags = Given<typeof FLAGS>;
+type AllowFlags = Values<typeof FLAGS>;
 
 /** `lookfirst allow`: lets sessions change a path without having read it. */
 export const ALLOW: CliCommand = defineCommand({
@@ -48,9 +48,7 @@ Examples:
       throw new UsageError('--list cannot be combined with a path or another option');
     if ([once, flags.for, flags.always].filter((each) => each !== undefined).length > 1)
       throw new UsageError('choose one of --once, --for and --always');
-    const refused = isList
-      ? undefined
-      : ((await refuseReadOnly(cli, flags)) ?? (await refuseAgent(cli, 'allow', flags)));
+    const refused = isList ? undefined : ((await refuseReadOnly(cli)) ?? (await refuseAgent(cli, 'allow')));
     return refused ?? allow(cli, path, flags);
   },
 });
@@ -60,19 +58,19 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
   const term = isChange ? await termOf(cli, path, flags) : {};
   const stopped = isChange ? await stopUnlessMeant(cli, path, flags) : undefined;
   if (stopped !== undefined) return stopped;
-  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  const scope = chosenScope(cli);
   const work = async (records: Records): Promise<ExitCode> => {
-    if (path === undefined) return list(cli, await grantViews(records, scope), flags);
+    if (path === undefined) return list(cli, await grantViews(records, scope));
     const { session } = flags;
     const request = { cwd: cli.cwd, path, scope, session, nowMs: cli.nowMs };
-    if (flags.revoke === true) return revoked(cli, await revokeGrants(records, request), { path, flags });
+    if (flags.revoke === true) return revoked(cli, await revokeGrants(records, request), path);
     const grant = await giveGrant(records, { ...request, ...term });
-    await print(cli, [grant], { flags, text: allowedText(cli, grant) });
+    await answer(cli, grantData(grant), allowedText(cli, grant));
     if (canonicalPath(cli.cwd, path).kind === 'missing')
       cli.terminal.tell(`there is nothing at ${pathText(path)} yet`);
     return EXIT.done;
   };
-  return withRecords(cli, flags, work, { missing: isChange ? 'create' : 'read as empty' });
+  return withRecords(cli, work, isChange ? 'create' : 'read as empty');
 }
 
 /** How long a permission lasts: for one change, until a time, or until it is revoked. */
@@ -90,7 +88,7 @@ async function termOf(cli: Cli, path: string, flags: AllowFlags): Promise<Term> 
   if (flags.once === true && isFolder) throw new UsageError('--once is for a file, not for a folder');
   if (flags.always === true) return {};
   if (flags.for !== undefined) return { untilMs: cli.nowMs + flags.for };
-  const isAsked = flags.once !== true && cli.terminal.isInteractive && flags.json !== true;
+  const isAsked = flags.once !== true && cli.terminal.isInteractive && cli.flags.json !== true;
   const question = `How long? ${isFolder ? '' : 'Enter: the next change only; '}1h or another time; always:`;
   const answer = isAsked ? await cli.terminal.ask(question) : '';
   if (answer === 'always') return {};
@@ -111,18 +109,18 @@ async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promi
   if (flags.yes === true || !isInScope(canonicalPath('/', requiredHome(cli.homeFolder)).absolute, absolute))
     return undefined;
   const what = absolute === '/' ? 'every file of this machine' : `everything in ${pathText(absolute)}`;
-  if (cli.terminal.isInteractive && flags.json !== true) {
+  if (cli.terminal.isInteractive && cli.flags.json !== true) {
     if (await cli.terminal.confirm(`Let sessions change ${what} without having read it?`)) return undefined;
     cli.terminal.tell('nothing was changed');
     return EXIT.refused;
   }
   const reason = `${path} would let sessions change ${what} without having read it`;
   const hint = 'Name a smaller folder, or add --yes.';
-  return tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json, hint });
+  return tellRefusal(cli, invalidArgument('status', '', reason), hint);
 }
 
-function list(cli: Cli, rows: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {
-  return printList(cli, flags, {
+function list(cli: Cli, rows: readonly GrantView[]): Promise<ExitCode> {
+  return printList(cli, {
     rows,
     columns: [
       whenColumn(cli),
@@ -140,28 +138,16 @@ function grantData({ atMs, ...grant }: GrantView): object {
   return { ...grant, at: new Date(atMs).toISOString() };
 }
 
-async function revoked(
-  cli: Cli,
-  grants: readonly GrantView[],
-  { path, flags }: { readonly path: string; readonly flags: AllowFlags },
-): Promise<ExitCode> {
+async function revoked(cli: Cli, grants: readonly GrantView[], path: string): Promise<ExitCode> {
   if (grants.length === 0)
-    return tellMissing(cli, `no permission was given for ${path}`, {
-      json: flags.json,
-      hint: 'lookfirst allow --list shows the permissions.',
-    });
-  const text = grants.map(({ id, path: each }) => `revoked ${id} for ${shownPath(cli, each)}`);
-  await print(cli, grants, { flags, text: text.join('\n') });
+    return tellMissing(
+      cli,
+      `no permission was given for ${path}`,
+      'lookfirst allow --list shows the permissions.',
+    );
+  for (const grant of grants)
+    await answer(cli, grantData(grant), `revoked ${grant.id} for ${shownPath(cli, grant.path)}`);
   return EXIT.done;
-}
-
-async function print(
-  cli: Cli,
-  grants: readonly GrantView[],
-  { flags, text }: { readonly flags: AllowFlags; readonly text: string },
-): Promise<void> {
-  if (flags.json !== true) return cli.terminal.print(text);
-  for (const grant of grants) await cli.terminal.printJson(grantData(grant));
 }
 
 function usesUntil(untilMs: number | undefined): string {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { text, toggle } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
+import { type ObservedRefusal, observedRefusals } from '../../records/judged-refusals.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import {
   type AuditedTranscript,
@@ -9,10 +10,10 @@ import {
 } from '../../records/transcripts.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
-import { type Cli, type CliCommand, defineCommand, EXIT } from '../cli.ts';
-import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { entryPath, PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { showObserved } from './observed.ts';
+import { chosenScope, withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -47,18 +48,20 @@ Examples:
   lookfirst audit ~/project --json
   lookfirst audit --observed --json | jq 'select(.verdict == "wrong")'`,
   run: async (cli, { dir, ...flags }) => {
-    const root = dir === undefined ? flags.root : [dir, ...(flags.root ?? [])];
-    if (flags.observed === true) return showObserved(cli, root === undefined ? flags : { ...flags, root });
-    for (const each of root ?? ['.']) await auditFolder(cli, resolve(cli.cwd, each), flags);
+    const { root = [] } = flags;
+    const folders = dir === undefined ? root : [dir, ...root];
+    if (flags.observed === true)
+      return showObserved({ ...cli, flags: { ...cli.flags, root: folders } }, flags.limit);
+    for (const each of folders.length === 0 ? ['.'] : folders) await auditFolder(cli, resolve(cli.cwd, each));
     return EXIT.done;
   },
 });
 
-async function auditFolder(cli: Cli, root: string, { json }: { readonly json?: boolean }): Promise<void> {
+async function auditFolder(cli: Cli, root: string): Promise<void> {
   if (canonicalPath(cli.cwd, root).kind !== 'folder')
     cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
   const audited = await auditAll(cli, root);
-  await (json === true ? printJson(cli, audited) : printTable(cli, audited, root));
+  await (cli.flags.json === true ? printJson(cli, audited) : printTable(cli, audited, root));
 }
 
 function auditAll(cli: Cli, root: string): Promise<readonly AuditedTranscript[]> {
@@ -164,4 +167,42 @@ function tally(findings: readonly TranscriptFinding[]): {
     shellWrites: counted('shell-write'),
     destroyingCommands: counted('destroying-command'),
   };
+}
+
+/**
+ * Lists what hooks would have refused while the policy only observed (`mode: observe`), and whether
+ * each refusal would have been right.
+ */
+async function showObserved(cli: Cli, limit: number): Promise<ExitCode> {
+  const { filter } = chosenScope(cli);
+  const { session } = cli.flags;
+  const found = await withRecords(cli, async (records) => {
+    const all: ObservedRefusal[] = [];
+    for await (const each of observedRefusals(
+      records,
+      session === undefined ? filter : { ...filter, session },
+    ))
+      all.push(each);
+    return all;
+  });
+  const count = (verdict: ObservedRefusal['verdict']) =>
+    `${found.filter((each) => each.verdict === verdict).length} ${verdict}`;
+  const summary = `${countOf(found.length, 'call')} would have been refused: ${count('right')}, ${count('wrong')}, ${count('unknown')}`;
+  if (cli.flags.json !== true) await cli.terminal.print(summary);
+  if (found.length === 0) return EXIT.done;
+  return printList(cli, {
+    rows: (limit === 0 ? found : found.slice(0, limit)).map((each) => ({ ...each.refusal, ...each })),
+    columns: [
+      { title: 'CODE', cell: ({ code = '' }) => code },
+      { ...PATH_COLUMN, cell: (row) => entryPath(cli, row) },
+      whenColumn(cli),
+      SESSION_COLUMN,
+      { title: 'VERDICT', cell: ({ verdict }) => verdict },
+    ],
+    json: ({ atMs, session, turn, root, path, code, action, verdict, change }) => ({
+      at: new Date(atMs).toISOString(),
+      ...{ session, turn, root, path, code, action, verdict, change },
+    }),
+    none: '',
+  });
 }

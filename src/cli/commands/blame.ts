@@ -1,9 +1,9 @@
-import { required, toggle, words } from '../../config/flags.ts';
+import { required, toggle, type Values, words } from '../../config/flags.ts';
 import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { harmless, pathText, phrase } from '../../report/bounded.ts';
 import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode, version } from '../cli.ts';
-import { type Given, STATE_FLAGS } from '../flags.ts';
+import { STATE_FLAGS } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { withRecords } from '../with-records.ts';
 import type { TimeText } from '../words.ts';
@@ -13,7 +13,7 @@ const FLAGS = {
   agentTrace: toggle('print one record in the Agent Trace format'),
 } as const;
 
-type BlameFlags = Given<typeof FLAGS>;
+type BlameFlags = Values<typeof FLAGS>;
 
 /** `lookfirst blame`: shows which session wrote each line. */
 export const BLAME: CliCommand = defineCommand({
@@ -31,37 +31,38 @@ Examples:
 });
 
 function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
-  return withRecords(cli, flags, async (records) => {
+  return withRecords(cli, async (records) => {
     const blamed: Blame[] = [];
-    const { secrets } = policyOf(cli, flags);
+    const { secrets } = policyOf(cli, cli.flags);
     for (const path of files) {
       const outcome = await blame(records, { cwd: cli.cwd, path, secrets });
-      if (!outcome.ok) return tellRefusal(cli, outcome.refusal, { json: flags.json });
+      if (!outcome.ok) return tellRefusal(cli, outcome.refusal);
       blamed.push(outcome);
     }
+    if (flags.agentTrace !== true) return printAll(cli, blamed);
     const { cwd, nowMs } = cli;
-    if (flags.agentTrace === true)
-      await cli.terminal.printJson(await agentTrace(blamed, { cwd, version: version(), nowMs }));
-    else for (const each of blamed) await printLines(cli, each, { flags, many: files.length > 1 });
+    await cli.terminal.printJson(await agentTrace(blamed, { cwd, version: version(), nowMs }));
     return EXIT.done;
   });
 }
 
-async function printLines(
-  cli: Cli,
-  { absolute, lines }: Blame,
-  { flags, many }: { readonly flags: BlameFlags; readonly many: boolean },
-): Promise<void> {
-  if (flags.json === true) {
-    for (const { atMs, ...line } of lines)
-      await cli.terminal.printJson({
-        path: absolute,
-        ...line,
-        ...(atMs === undefined ? {} : { at: new Date(atMs).toISOString(), atMs }),
-      });
-    return;
+async function printAll(cli: Cli, blamed: readonly Blame[]): Promise<ExitCode> {
+  const isJson = cli.flags.json === true;
+  for (const each of blamed) {
+    if (blamed.length > 1 && !isJson) await cli.terminal.print(`${pathText(each.absolute)}:`);
+    await (isJson ? printJson : printLines)(cli, each);
   }
-  if (many) await cli.terminal.print(`${pathText(absolute)}:`);
+  return EXIT.done;
+}
+
+async function printJson({ terminal }: Cli, { absolute: path, lines }: Blame): Promise<void> {
+  for (const { atMs, ...line } of lines) {
+    const when = atMs === undefined ? {} : { at: new Date(atMs).toISOString(), atMs };
+    await terminal.printJson({ path, ...line, ...when });
+  }
+}
+
+async function printLines(cli: Cli, { lines }: Blame): Promise<void> {
   const rows = lines.map((line) => [...originCells(line, cli.age), String(line.line)]);
   const widths = [0, 1, 2, 3].map((column) =>
     rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),

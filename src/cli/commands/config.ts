@@ -1,13 +1,10 @@
 import { choice, text, UsageError, unknownWord, withDefault } from '../../config/flags.ts';
 import { policySchema } from '../../config/policy-shape.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
-import { jsonText } from '../../report/bounded.ts';
 import { placeSettings, policySourcesOf } from '../../session/configured.ts';
-import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { printList } from '../columns.ts';
-import { type Given, STATE_FLAGS } from '../flags.ts';
-
-type ConfigFlags = Given<typeof STATE_FLAGS>;
+import { type Cli, type CliCommand, defineCommand, type ExitCode } from '../cli.ts';
+import { answer, printList } from '../columns.ts';
+import { STATE_FLAGS } from '../flags.ts';
 
 /** `lookfirst config`: shows every setting, its value and its source. */
 export const CONFIG: CliCommand = defineCommand({
@@ -32,34 +29,29 @@ Examples:
   lookfirst config get partial           the value of one setting
   lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
   lookfirst config --preset strict --json           the settings a preset would give`,
-  run: async (cli, { action, key, ...flags }) => {
+  run: async (cli, { action, key }) => {
     if (action === 'get' && key === undefined) throw new UsageError('KEY is missing');
     if (action !== 'get' && key !== undefined) throw new UsageError(`unexpected argument '${key}'`);
-    if (action === 'schema') return printSchema(cli, flags);
-    const settings = allSettings(cli, flags);
-    if (key === undefined) return list(cli, settings, flags);
+    const schema = action === 'schema' ? policySchema() : undefined;
+    if (schema !== undefined) return answer(cli, schema, JSON.stringify(schema, null, 2));
+    const settings = allSettings(cli);
+    if (key === undefined) return list(cli, settings);
     const setting = settings.find((each) => each.key === key);
-    if (setting === undefined) throw new UsageError(unknown(key, settings));
-    await cli.terminal.print(flags.json === true ? jsonText(setting) : valueText(setting));
-    return EXIT.done;
+    if (setting !== undefined) return answer(cli, setting, valueText(setting));
+    const known = settings.map((each) => each.key);
+    throw new UsageError(unknownWord('setting', key, known));
   },
 });
 
 /** Every setting, after a warning for each one in the policy file that no longer exists. */
-function allSettings(cli: Cli, flags: ConfigFlags): readonly Setting[] {
-  const sources = policySourcesOf(cli, flags);
+function allSettings(cli: Cli): readonly Setting[] {
+  const sources = policySourcesOf(cli, cli.flags);
   for (const warning of sources.file?.warnings ?? []) cli.terminal.tell(`warning: ${warning}`);
-  return [...placeSettings(cli, flags), ...policySettings(sources)];
+  return [...placeSettings(cli, cli.flags), ...policySettings(sources)];
 }
 
-async function printSchema(cli: Cli, flags: ConfigFlags): Promise<ExitCode> {
-  const schema = policySchema();
-  await cli.terminal.print(flags.json === true ? jsonText(schema) : JSON.stringify(schema, null, 2));
-  return EXIT.done;
-}
-
-function list(cli: Cli, rows: readonly Setting[], flags: ConfigFlags): Promise<ExitCode> {
-  return printList(cli, flags, {
+function list(cli: Cli, rows: readonly Setting[]): Promise<ExitCode> {
+  return printList(cli, {
     rows,
     columns: [
       { title: 'SETTING', cell: ({ key }) => key },
@@ -74,9 +66,4 @@ function list(cli: Cli, rows: readonly Setting[], flags: ConfigFlags): Promise<E
 
 function valueText({ value }: Setting): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function unknown(key: string, settings: readonly Setting[]): string {
-  const known = settings.map((setting) => setting.key);
-  return unknownWord('setting', key, known);
 }

@@ -3,11 +3,9 @@ import { Fault } from '../../model/fault.ts';
 import { Records } from '../../records/records.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import type { Given } from '../flags.ts';
+import { answer } from '../columns.ts';
 import { type ServerAnswer, ServerProcess } from '../server-process.ts';
 import { Stage } from '../stage.ts';
-
-type DemoFlags = Given<Record<never, never>>;
 
 /** `lookfirst demo`: shows five promises of Lookfirst with real calls on real files. */
 export const DEMO: CliCommand = defineCommand({
@@ -22,13 +20,14 @@ Example:
   run: demo,
 });
 
-async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
+async function demo(cli: Cli): Promise<ExitCode> {
+  const isText = cli.flags.json !== true;
   const stage = new Stage();
   try {
     await openStore(stage);
-    if (flags.json !== true) await cli.terminal.print(`${INTRODUCTION}\n${stage.workspace}\n`);
-    const held = await playScenes(cli, stage, (shown) => show(cli, flags, shown));
-    if (flags.json !== true) await cli.terminal.print(closing(held));
+    if (isText) await cli.terminal.print(`${INTRODUCTION}\n${stage.workspace}\n`);
+    const held = await playScenes(cli, stage, (shown) => show(cli, shown));
+    if (isText) await cli.terminal.print(closing(held));
     return held === SCENES.length ? EXIT.done : EXIT.fault;
   } finally {
     stage.close();
@@ -101,27 +100,21 @@ function wordsOf({ text, ok }: ServerAnswer): string {
   return `${ok ? 'ok: ' : ''}${shown.join('\n')}`;
 }
 
-async function show(cli: Cli, flags: DemoFlags, shown: PlayedScene): Promise<void> {
-  const { number, scene, lines, ok } = shown;
+async function show(cli: Cli, { number, scene, lines, ok }: PlayedScene): Promise<void> {
   const { title, promise } = scene;
   const { colours } = cli.terminal;
-  if (flags.json === true) {
-    await cli.terminal.printJson({ number, title, promise, held: ok, lines });
-    return;
-  }
   const paint = (line: DemoLine): string => {
     const text = line.text.split('\n').join(`\n${' '.repeat(11)}`);
     const isRefusal = line.who === 'gate' && !line.text.startsWith('ok');
     return `   ${line.who.padEnd(7)} ${isRefusal ? colours.yellow(text) : text}`;
   };
-  await cli.terminal.print(
-    [
-      colours.bold(`${number}. ${title}: ${promise}`),
-      ...lines.map(paint),
-      ok ? colours.green('   promise held') : colours.red('   PROMISE BROKEN'),
-      '',
-    ].join('\n'),
-  );
+  const text = [
+    colours.bold(`${number}. ${title}: ${promise}`),
+    ...lines.map(paint),
+    ok ? colours.green('   promise held') : colours.red('   PROMISE BROKEN'),
+    '',
+  ];
+  await answer(cli, { number, title, promise, held: ok, lines }, text.join('\n'));
 }
 
 function closing(held: number): string {

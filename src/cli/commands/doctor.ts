@@ -2,10 +2,11 @@ import { requiredHome } from '../../config/home.ts';
 import { errorText } from '../../model/fault.ts';
 import { ripgrepVersion } from '../../records/health.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
-import { harmless, jsonText } from '../../report/bounded.ts';
+import { harmless } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
-import { placesOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { answer } from '../columns.ts';
 import { type DoctorCheck, fail, ok, warn } from '../doctor/check.ts';
 import { checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
@@ -19,11 +20,9 @@ import {
   checkStore,
   HOME,
 } from '../doctor/state.ts';
-import { type Given, STATE_FLAGS } from '../flags.ts';
+import { STATE_FLAGS } from '../flags.ts';
 import { blindWriteProblem } from '../server-process.ts';
 import { Stage } from '../stage.ts';
-
-type DoctorFlags = Given<typeof STATE_FLAGS>;
 
 /** `lookfirst doctor`: checks what works on this machine by trying it. */
 export const DOCTOR: CliCommand = defineCommand({
@@ -39,34 +38,34 @@ Examples:
   run: doctor,
 });
 
-async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
+async function doctor(cli: Cli): Promise<ExitCode> {
   // Without a home folder, no client can be found.
   requiredHome(cli.homeFolder);
   let failed = 0;
-  for await (const check of checks(cli, flags)) {
+  for await (const check of checks(cli)) {
     if (check.status === 'fail') failed += 1;
-    await cli.terminal.print(flags.json === true ? jsonText(check) : lineOf(cli, check));
+    await answer(cli, check, lineOf(cli, check));
   }
   return failed === 0 ? EXIT.done : EXIT.fault;
 }
 
 /** The checks in their order. If a check itself fails, that is a result under its name. */
-async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck> {
+async function* checks(cli: Cli): AsyncGenerator<DoctorCheck> {
   const stage = new Stage();
   const all: readonly (readonly [name: string, run: () => Checks, failed?: typeof warn])[] = [
     ['node', checkNode],
-    [HOME, () => checkHome(cli, flags)],
-    ['policy', () => checkPolicy(cli, flags)],
-    ['fleet', () => checkFleet(cli, flags)],
-    ['store', () => checkStore(cli, flags)],
+    [HOME, () => checkHome(cli)],
+    ['policy', () => checkPolicy(cli)],
+    ['fleet', () => checkFleet(cli)],
+    ['store', () => checkStore(cli)],
     ['containment', () => checkFolder(cli)],
     ['atomic exchange', () => checkKernel(stage)],
     ['ripgrep', () => checkRipgrep(cli)],
     // Nothing else needs a sandbox.
-    ['commands', () => checkCommands(cli, flags, stage), warn],
+    ['commands', () => checkCommands(cli, stage), warn],
     ['refused write', () => checkRefusedWrite(cli, stage)],
     ['hooks', () => checkHooks(cli, stage)],
-    ['client settings', () => checkLost(cli, flags)],
+    ['client settings', () => checkLost(cli)],
     ['unjudged calls', () => checkUnjudged(cli)],
     ['clients', () => checkClients(cli, stage)],
   ];
@@ -85,8 +84,8 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck
 type Checks = Iterable<DoctorCheck> | AsyncIterable<DoctorCheck>;
 
 /** Fails for each client from whose settings git or another program removed our entries. */
-function checkLost(cli: Cli, flags: StateFlags): DoctorCheck[] {
-  const { home } = placesOf(cli, flags);
+function checkLost(cli: Cli): DoctorCheck[] {
+  const { home } = placesOf(cli, cli.flags);
   const lost = lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder });
   return lost.map((each) => fail(each.client, lostText(each)));
 }
@@ -105,8 +104,8 @@ async function* checkRipgrep(cli: Cli): AsyncGenerator<DoctorCheck> {
 }
 
 /** Checks whether commands can run in a sandbox. */
-async function* checkCommands(cli: Cli, flags: StateFlags, stage: Stage): AsyncGenerator<DoctorCheck> {
-  const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
+async function* checkCommands(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
+  const { ok: works, message } = await canRunCommands(cli, cli.flags, stage.state);
   yield works ? ok('commands', message) : warn('commands', message);
 }
 

@@ -1,12 +1,13 @@
-import { parsed, toggle, UsageError, words } from '../../config/flags.ts';
-import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../records/clean-up.ts';
+import { parsed, toggle, UsageError, type Values, words } from '../../config/flags.ts';
+import { type CleanUpReport, cleanUp, purge } from '../../records/clean-up.ts';
 import { makeRoom } from '../../records/health.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
-import { jsonText, pathText } from '../../report/bounded.ts';
+import { pathText } from '../../report/bounded.ts';
 import { openForCommand, placesOf } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
-import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { DURATION_HINT, type Given, parseDuration, STATE_FLAGS } from '../flags.ts';
+import { type Cli, type CliCommand, defineCommand, type ExitCode } from '../cli.ts';
+import { answer, sizeText } from '../columns.ts';
+import { DURATION_HINT, parseDuration, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { withRecords } from '../with-records.ts';
 
@@ -32,7 +33,7 @@ const FLAGS = {
   },
 } as const;
 
-type GcFlags = Given<typeof FLAGS>;
+type GcFlags = Values<typeof FLAGS>;
 
 /** In a policy file, 0 means no limit, but a user who types it here probably means the opposite. */
 const NO_LIMIT = '0 means no limit, so everything would be kept.';
@@ -70,27 +71,26 @@ Examples:
 async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
   const { dryRun, purge: purged, olderThan, quota } = flags;
   if (dryRun === true) return undefined;
-  if (purged !== undefined) return refuseAgent(cli, 'gc --purge', flags);
+  if (purged !== undefined) return refuseAgent(cli, 'gc --purge');
   if (olderThan === undefined && quota === undefined) return undefined;
-  return refuseAgent(cli, `gc ${olderThan === undefined ? '--quota' : '--older-than'}`, flags);
+  return refuseAgent(cli, `gc ${olderThan === undefined ? '--quota' : '--older-than'}`);
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
-  if (flags.dryRun !== true) makeRoom(placesOf(cli, flags).home);
+  if (flags.dryRun !== true) makeRoom(placesOf(cli, cli.flags).home);
   // Fail here on a damaged database. `openForCommand` would set it aside and begin a new one, which
   // only a server may do.
-  await withRecords(cli, flags, async () => {});
-  const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
+  await withRecords(cli, async () => {});
+  const sessions = await openForCommand(cli, cli.flags, { roots: [cli.cwd], folders: [] });
   try {
-    if (flags.purge !== undefined) return await purgePaths(cli, sessions, { ...flags, purge: flags.purge });
+    if (flags.purge !== undefined) return await purgePaths(cli, sessions, flags);
     const report = await cleanUp(sessions, {
       retentionMs: flags.olderThan,
       quotaBytes: flags.quota,
       dryRun: flags.dryRun === true,
       nowMs: cli.nowMs,
     });
-    await cli.terminal.print(flags.json === true ? jsonText(report) : reportText(report));
-    return EXIT.done;
+    return await answer(cli, report, reportText(report));
   } finally {
     await sessions.close();
   }
@@ -99,16 +99,15 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
 async function purgePaths(
   cli: Cli,
   sessions: Sessions,
-  flags: Omit<GcFlags, 'purge'> & { readonly purge: readonly string[] },
+  { purge: paths = [], dryRun: isTrial }: GcFlags,
 ): Promise<ExitCode> {
-  const dryRun = flags.dryRun === true;
-  const purged = await purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
+  const dryRun = isTrial === true;
+  const purged = await purge(sessions, { cwd: cli.cwd, paths, dryRun });
   const lines = purged.map(
     ({ path, images }) =>
       `${dryRun ? 'would remove' : 'removed'} ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,
   );
-  await cli.terminal.print(flags.json === true ? jsonText({ dryRun, purged }) : lines.join('\n'));
-  return EXIT.done;
+  return answer(cli, { dryRun, purged }, lines.join('\n'));
 }
 
 function reportText({ dryRun, removed, before, after, late, entriesKept }: CleanUpReport): string {
@@ -141,10 +140,6 @@ function commandLines({ layers, outputs }: CleanUpReport['removed']['commands'])
 
 function lateText({ path, kept }: CleanUpReport['late'][number]): string {
   return `another program wrote to the old version of ${pathText(path)} after Lookfirst replaced it; those bytes are at ${pathText(kept)}`;
-}
-
-function sizeText({ entries, storeBytes, images }: StateSize): string {
-  return `${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`;
 }
 
 /** Parses `500M`, `1GB` or `4096` to bytes, in powers of 1024; undefined if the text is not an amount. */

@@ -1,11 +1,10 @@
-import { choice, required, text } from '../../config/flags.ts';
+import { choice, required, several, text, type Values } from '../../config/flags.ts';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
 import { FORMAT_NAMES } from '../../model/transcript.ts';
 import { readTranscript, type TranscriptSightings } from '../../records/transcripts.ts';
 import { countOf, formatRanges } from '../../report/amounts.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
-import type { Given } from '../flags.ts';
 
 const FLAGS = {
   format: choice('NAME', 'format of the transcript (default: detected)', FORMAT_NAMES),
@@ -13,7 +12,7 @@ const FLAGS = {
     'DIR',
     "where relative paths start if the transcript doesn't say (default: the project folder that Gemini CLI recorded, else this folder)",
   ),
-  root: text('DIR', 'only files in this folder'),
+  root: several('DIR', 'only files in this folder'),
 } as const;
 
 /** `lookfirst history`: shows what the model of a conversation has seen, from its transcript alone. */
@@ -35,13 +34,16 @@ Examples:
 /** Minimum size of a file whose reading shows a progress bar. A smaller one is read before a bar is seen. */
 const PROGRESS_FROM_BYTES = 32 << 20;
 
-async function history(cli: Cli, file: string, flags: Given<typeof FLAGS>): Promise<ExitCode> {
-  const { format, cwd, root } = flags;
+async function history(
+  cli: Cli,
+  file: string,
+  { format, cwd, root }: Values<typeof FLAGS>,
+): Promise<ExitCode> {
   const onProgress = (done: number, size: number): void => {
     if (size >= PROGRESS_FROM_BYTES) cli.terminal.showProgress('reading', done, size);
   };
-  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root, onProgress });
-  await (flags.json === true ? printJson : printTable)(cli, seen);
+  const seen = await readTranscript(file, { base: cli.cwd, format, cwd, root: root?.at(-1), onProgress });
+  await (cli.flags.json === true ? printJson : printTable)(cli, seen);
   return EXIT.done;
 }
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { choice, required, text, toggle, UsageError } from '../../config/flags.ts';
+import { choice, required, several, text, toggle, UsageError, type Values } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { defined } from '../../model/record.ts';
 import { canonicalPath } from '../../records/scope.ts';
@@ -9,16 +9,13 @@ import { placesOf, policyOf } from '../../session/configured.ts';
 import { projectGit } from '../../session/project-git.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName, type ClientPlaces } from '../clients/client.ts';
-import { CLIENTS } from '../clients/clients.ts';
+import { CLIENTS, detectedClients } from '../clients/clients.ts';
 import { configureClient, reportText } from '../clients/configure.ts';
-import { detectedClients } from '../clients/detected.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import { type Starter, usualStarter } from '../clients/launch.ts';
-import type { Sharing } from '../clients/personal-files.ts';
-import type { ConfigureReport, ConfigureRequest } from '../clients/request.ts';
-import type { Given } from '../flags.ts';
+import type { ConfigureReport, ConfigureRequest, Sharing } from '../clients/plan.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
 
@@ -47,10 +44,10 @@ const FLAGS = {
     'how the client starts Lookfirst (default: npx for an installed package, else node)',
     ['npx', 'node'],
   ),
-  root: text('DIR', 'the folder to serve (default: the current one)'),
+  root: several('DIR', 'the folder to serve (default: the current one)'),
 } as const;
 
-type Flags = Given<typeof FLAGS>;
+type Flags = Values<typeof FLAGS>;
 
 /** `lookfirst init`: adds Lookfirst to a client's configuration. */
 export const INIT: CliCommand = defineCommand({
@@ -70,8 +67,9 @@ Examples:
     if (name === undefined) return listClients(cli);
     // Refuse a missing folder: a server for it would not start, and only the client would show
     // why.
-    if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
-      throw new UsageError(`there is no folder ${flags.root}`);
+    const root = flags.root?.at(-1);
+    if (root !== undefined && canonicalPath(cli.cwd, root).kind !== 'folder')
+      throw new UsageError(`there is no folder ${root}`);
     return configureAsOperator(cli, 'init', { name, flags });
   },
 });
@@ -95,7 +93,7 @@ async function configureAsOperator(
   request: { readonly name: ClientName; readonly flags: Flags },
 ): Promise<ExitCode> {
   const { flags } = request;
-  const refused = flags.dryRun === true ? undefined : await refuseAgent(cli, action, flags);
+  const refused = flags.dryRun === true ? undefined : await refuseAgent(cli, action);
   return refused ?? configure(cli, action, request);
 }
 
@@ -107,7 +105,7 @@ async function configure(
   const { platform, env, cwd, homeFolder } = cli;
   const { home } = placesOf(cli, {});
   const places = { platform, env, home: requiredHome(homeFolder), project: cwd };
-  const dir = resolve(cwd, flags.root ?? '.');
+  const dir = resolve(cwd, flags.root?.at(-1) ?? '.');
   const request: ConfigureRequest = {
     action,
     client: CLIENTS[name],
@@ -122,7 +120,7 @@ async function configure(
   };
   if (flags.only === true && HOOK_SETTINGS[name]?.only === undefined) {
     const reason = `${CLIENTS[name].title} has no setting that denies its own edit tools`;
-    await printAll(cli, [{ ok: false, reason }], { request, json: flags.json });
+    await printAll(cli, [{ ok: false, reason }], request);
     return EXIT.refused;
   }
   const addsHooks = action === 'init' && flags.hooks === true;
@@ -134,18 +132,18 @@ async function configure(
   const shell = addsHooks ? await shellOf(cli) : 'images';
   const hooks = { gate: addsHooks, only: flags.only === true, shell };
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
-  await printAll(cli, reports, { request, json: flags.json });
+  await printAll(cli, reports, request);
   if (!reports.every((report) => report.ok)) return EXIT.refused;
-  if (flags.json !== true) await printNext(cli, request, reports);
+  if (cli.flags.json !== true) await printNext(cli, request, reports);
   if (addsHooks && platform === 'win32') cli.terminal.tell(UNTRIED_ON_WINDOWS);
   return EXIT.done;
 }
 
 /** Prints the reports. As text, a file that gets both the server and the hooks has one line. */
 async function printAll(
-  { terminal }: Cli,
+  { terminal, flags: { json } }: Cli,
   reports: readonly ConfigureReport[],
-  { request, json }: { readonly request: ConfigureRequest; readonly json: boolean | undefined },
+  request: ConfigureRequest,
 ): Promise<void> {
   const did = (report: ConfigureReport): boolean => report.ok && report.did !== 'nothing';
   for (const report of reports) {

@@ -1,4 +1,4 @@
-import { toggle, UsageError } from '../../config/flags.ts';
+import { toggle, UsageError, type Values } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf } from '../../records/entry-words.ts';
@@ -7,8 +7,8 @@ import { entryData } from '../../records/public-entry.ts';
 import type { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { entryColumns } from '../columns.ts';
-import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
+import { answer, entryColumns } from '../columns.ts';
+import { entryRequest, FILTER_FLAGS, KIND, limit, STATE_FLAGS } from '../flags.ts';
 import { namedSession, tellNoSession } from '../refusal-text.ts';
 import { nothingRecorded, withRecords } from '../with-records.ts';
 
@@ -22,7 +22,7 @@ const FLAGS = {
   follow: toggle('keep printing new entries until interrupted; the newest last'),
 } as const;
 
-type LogFlags = Given<typeof FLAGS>;
+type LogFlags = Values<typeof FLAGS>;
 
 /** `lookfirst log`: shows reads, changes and refusals, newest first. */
 export const LOG: CliCommand = defineCommand({
@@ -43,33 +43,33 @@ Examples:
   run: async (cli, flags) => {
     if (flags.verify === true && flags.follow === true)
       throw new UsageError('--verify cannot be combined with --follow');
-    checkPeriod(flags);
     return log(cli, flags);
   },
 });
 
 function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;
+  const chosen = entryRequest(cli, flags);
   const work = async (records: Records): Promise<ExitCode> => {
-    if (flags.verify === true) return verify(cli, records, flags);
+    if (flags.verify === true) return verify(cli, records);
     const session = await namedSession(records, flags.session);
-    const chosen = { ...entryRequest(cli, flags), session };
-    const isComplete = flags.json === true || chosen.kinds !== undefined;
-    const request = { ...chosen, family: true, continued: isComplete ? undefined : 'hidden' } as const;
-    if (await records.lacksSession(session)) return tellNoSession(cli, flags);
+    const isComplete = cli.flags.json === true || chosen.kinds !== undefined;
+    const continued = isComplete ? undefined : 'hidden';
+    const request = { ...chosen, session, family: true, continued } as const;
+    if (await records.lacksSession(session)) return tellNoSession(cli);
     const now = await records.cursor();
     const entries = records.entries(new EntryChoice(request), now);
-    const print = flags.json === true ? printJson : printTable;
+    const print = cli.flags.json === true ? printJson : printTable;
     // New entries are printed below, so print the existing ones oldest first.
     await print(cli, isFollowing ? oldestFirst(entries) : entries, { records, flags });
     if (!isFollowing) return EXIT.done;
     // Follow new entries without the limit: `--limit` counts only the entries that existed at the
     // start.
     const choice = new EntryChoice({ ...request, limit: 0 });
-    for await (const entry of records.follow(choice, now)) await printNew(cli, entry, { records, flags });
+    for await (const entry of records.follow(choice, now)) await printNew(cli, records, entry);
     return EXIT.done;
   };
-  return withRecords(cli, flags, work, { missing: isFollowing ? 'create' : 'read as empty' });
+  return withRecords(cli, work, isFollowing ? 'create' : 'read as empty');
 }
 
 async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<Entry> {
@@ -99,7 +99,7 @@ async function printTable(
   const { terminal } = cli;
   const shown: Entry[] = [];
   for await (const entry of entries) shown.push(entry);
-  if (shown.length === 0) return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingRecorded(cli, flags));
+  if (shown.length === 0) return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingRecorded(cli));
   const clients = await records.clientsOf(shown.map(({ session }) => session));
   const ids = await records.shortIds(shown.slice(0, MAX_SHORTENED).flatMap(({ change }) => change ?? []));
   const sessions = await records.shortSessions(shown.map(({ session }) => session));
@@ -137,31 +137,26 @@ function turnHeadings(entries: readonly Entry[]): (string | undefined)[] {
   });
 }
 
-async function printNew(
-  cli: Cli,
-  entry: Entry,
-  { records, flags }: { readonly records: Records; readonly flags: LogFlags },
-): Promise<void> {
-  if (flags.json === true) return cli.terminal.printJson(entryData(entry));
+async function printNew(cli: Cli, records: Records, entry: Entry): Promise<void> {
+  if (cli.flags.json === true) return cli.terminal.printJson(entryData(entry));
   const ids = await records.shortIds(entry.change === undefined ? [] : [entry.change]);
   const sessions = await records.shortSessions([entry.session]);
   const cells = entryColumns(cli, { ids, sessions, nowMs: Date.now() }).map(({ cell }) => cell(entry));
   return cli.terminal.print([...cells, detailOf(entry) ?? ''].map(phrase).join('  ').trimEnd());
 }
 
-async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<ExitCode> {
+async function verify(cli: Cli, records: Records): Promise<ExitCode> {
   const report = await records.verify({
     onProgress: (done, total) => cli.terminal.showProgress('verifying', done, total),
   });
-  if (flags.json === true) await cli.terminal.printJson(report);
-  else if (report.ok)
-    await cli.terminal.print(`the journal is intact: ${report.entries} entries in an unbroken chain`);
-  else {
-    const where = report.chain === undefined ? '' : ` of the chain ${report.chain}`;
-    const what = report.problem === 'removed' ? 'is missing' : 'is not what was written';
-    await cli.terminal.print(
-      `the journal was tampered with: entry ${report.seq}${where} ${what} (${report.problem})`,
-    );
-  }
+  await answer(cli, report, verifiedText(report));
   return report.ok ? EXIT.done : EXIT.fault;
+}
+
+function verifiedText(report: Awaited<ReturnType<Records['verify']>>): string {
+  if (report.ok) return `the journal is intact: ${report.entries} entries in an unbroken chain`;
+  const { chain, problem, seq } = report;
+  const where = chain === undefined ? '' : ` of the chain ${chain}`;
+  const what = problem === 'removed' ? 'is missing' : 'is not what was written';
+  return `the journal was tampered with: entry ${seq}${where} ${what} (${problem})`;
 }

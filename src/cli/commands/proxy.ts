@@ -1,11 +1,20 @@
-import { choice, type Flag, several, text, toggle, UsageError, words } from '../../config/flags.ts';
+import {
+  choice,
+  type Flag,
+  several,
+  text,
+  toggle,
+  UsageError,
+  type Values,
+  words,
+} from '../../config/flags.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { defined } from '../../model/record.ts';
 import { accessibleFolders, policySourcesOf, sessionVariable } from '../../session/configured.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import { givenToken, tokenLine } from '../../wire/http.ts';
 import { type Cli, type CliCommand, defineCommand } from '../cli.ts';
-import { COLOR_ONLY, type Given } from '../flags.ts';
+import { COLOR_ONLY } from '../flags.ts';
 import { logTo, namedFolder, SERVED_FLAGS, servedWorkspace } from '../served-workspace.ts';
 
 const HEADER: Flag<Readonly<Record<string, string>>> = {
@@ -33,7 +42,7 @@ const FLAGS = {
   ...SERVED_FLAGS,
 } as const;
 
-type ProxyFlags = Given<typeof FLAGS>;
+type ProxyFlags = Values<typeof FLAGS>;
 
 /** `lookfirst proxy`: runs the gate in front of any MCP server. */
 export const PROXY: CliCommand = defineCommand({

@@ -1,10 +1,10 @@
-import { choice, toggle, UsageError, withDefault, words } from '../../config/flags.ts';
+import { choice, toggle, UsageError, type Values, withDefault, words } from '../../config/flags.ts';
 import { DIALECT_NAMES, type DialectName } from '../../dialect/tool.ts';
 import { accessibleFolders, policyOf, sessionVariable } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { givenToken, shownToken, tokenLine } from '../../wire/http.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ServerPlan, version } from '../cli.ts';
-import { COLOR_ONLY, type Given } from '../flags.ts';
+import { COLOR_ONLY } from '../flags.ts';
 import { logTo, namedFolder, SERVED_FLAGS, servedWorkspace } from '../served-workspace.ts';
 
 const ARGS = {
@@ -27,7 +27,7 @@ const FLAGS = {
   allowCommands: toggle('offer the tool that runs commands in a sandbox'),
 } as const;
 
-type ServeFlags = Given<typeof FLAGS>;
+type ServeFlags = Values<typeof FLAGS>;
 
 /** `lookfirst serve`: serves folders to an MCP client. */
 export const SERVE: CliCommand = defineCommand({

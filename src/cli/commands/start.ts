@@ -1,8 +1,7 @@
 import { requiredHome } from '../../config/home.ts';
 import { type Cli, EXIT } from '../cli.ts';
 import { CLIENT_NAMES, type ClientName } from '../clients/client.ts';
-import { CLIENTS } from '../clients/clients.ts';
-import { detectedClients } from '../clients/detected.ts';
+import { CLIENTS, detectedClients } from '../clients/clients.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import { runWords } from '../parse-command.ts';
 import { AUDIT } from './audit.ts';

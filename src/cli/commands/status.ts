@@ -1,10 +1,12 @@
-import { text } from '../../config/flags.ts';
+import { choice, text, UsageError, type Values, withDefault } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
-import { type StateSize, stateSize } from '../../records/clean-up.ts';
+import { stateSize } from '../../records/clean-up.ts';
 import { changeOfPath, whatOf } from '../../records/entry-words.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
+import type { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
+import { claimViews, compactSession, forgetSession } from '../../records/session-views.ts';
 import {
   type CountedEntries,
   clientOf,
@@ -19,24 +21,29 @@ import {
   surroundings,
   unjudgedCalls,
 } from '../../records/status-views.ts';
-import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
-import { harmless, jsonText, pathText, phrase } from '../../report/bounded.ts';
-import { openForReading, placesOf, type StateFlags, sessionVariable } from '../../session/configured.ts';
+import { countOf, lineWords } from '../../report/amounts.ts';
+import { harmless, pathText, phrase } from '../../report/bounded.ts';
+import { openForReading, placesOf, policyOf, sessionVariable } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import {
+  answer,
+  CLIENT_COLUMN,
   entryPath,
   optionalColumn,
   PATH_COLUMN,
   printList,
   SESSION_COLUMN,
   shownPath,
+  sizeText,
+  whenColumn,
   writerWords,
 } from '../columns.ts';
-import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { namedSession, tellRefusal } from '../refusal-text.ts';
-import type { TableColumn } from '../terminal.ts';
-import { nothingRecorded, withRecords } from '../with-records.ts';
+import { limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
+import { refuseAgent } from '../operator.ts';
+import { namedSession, refuseReadOnly, tellNoSession, tellRefusal } from '../refusal-text.ts';
+import type { TableColumn } from '../table.ts';
+import { chosenScope, nothingRecorded, withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -44,17 +51,6 @@ const FLAGS = {
   session: text('ID', 'the files this session has seen (LOOKFIRST_SESSION)'),
   limit: limit(20),
 } as const;
-
-type StatusFlags = Given<typeof FLAGS>;
-
-/** The flags with which sessions are listed. */
-interface LookFlags extends StateFlags {
-  readonly root?: readonly string[];
-  readonly all?: boolean;
-  readonly session?: string;
-  readonly limit: number;
-  readonly json?: boolean;
-}
 
 const STATES: Readonly<Record<Freshness, string>> = {
   unseen: 'not seen',
@@ -86,23 +82,25 @@ Examples:
   lookfirst status                       sessions and the last change here
   lookfirst status src/a.ts              who has seen this file, and is it still as they saw it?
   lookfirst status --session agent-7     what this session has seen`,
-  run: (cli, { path, ...flags }) => status(cli, path, flags),
+  run: status,
 });
 
-async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
-  const { home } = placesOf(cli, flags);
+async function status(
+  cli: Cli,
+  { path, limit }: { readonly path?: string } & Values<typeof FLAGS>,
+): Promise<ExitCode> {
+  const { home } = placesOf(cli, cli.flags);
   for (const lost of lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder }))
     cli.terminal.tell(harmless(`warning: ${lostText(lost)}`));
   // Read first, so that a variable that holds no session id is a fault even where nothing is recorded.
-  const ofVariable = flags.session === undefined ? sessionVariable(cli) : undefined;
-  return lookAround(cli, { path, flags }, async (view) => {
-    const json = flags.json === true;
+  const ofVariable = cli.flags.session === undefined ? sessionVariable(cli) : undefined;
+  return lookAround(cli, { path, limit }, async (view) => {
     const session = view.named ?? ofVariable;
-    if (path !== undefined) return fileReport(cli, view, { path, session, json });
-    if (session) return sessionReport(cli, view, { session, json });
-    await cli.terminal.print(await stateReport(cli, view, { home, json }));
-    if (!json) await cli.terminal.print('');
-    return listSessions(cli, view, flags);
+    if (path !== undefined) return fileReport(cli, view, { path, session });
+    if (session) return sessionReport(cli, view, session);
+    await stateReport(cli, view, home);
+    if (cli.flags.json !== true) await cli.terminal.print('');
+    return listSessions(cli, view, limit);
   });
 }
 
@@ -116,27 +114,26 @@ interface View {
 }
 
 /** Opens the workspaces around the current folder for `look`, and closes them. */
-export async function lookAround(
+async function lookAround(
   cli: Cli,
-  { path, flags }: { readonly path?: string | undefined; readonly flags: LookFlags },
+  { path, limit }: { readonly path?: string | undefined; readonly limit: number },
   look: (view: View) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { root, all, limit } = flags;
-  const scope = new Scope({ cwd: cli.cwd, root, all, family: true });
+  const { cwd, flags } = cli;
+  const scope = chosenScope(cli, 'family');
   const listed = path === undefined ? limit : undefined;
-  const { sessions, roots, named } = await withRecords(cli, flags, async (records) => ({
+  const { sessions, roots, named } = await withRecords(cli, async (records) => ({
     ...(await surroundings(records, scope, listed)),
     named: await namedSession(records, flags.session),
   }));
   if (sessions.length === 0 && roots.length === 0) {
-    if (flags.json !== true) cli.terminal.tell(nothingRecorded(cli, flags));
+    if (flags.json !== true) cli.terminal.tell(nothingRecorded(cli));
     return EXIT.done;
   }
-  const existing = roots.filter((each) => canonicalPath(cli.cwd, each).kind === 'folder');
-  const { folders = [] } = new Scope({ cwd: cli.cwd, root });
+  const existing = roots.filter((each) => canonicalPath(cwd, each).kind === 'folder');
+  const { folders = [] } = new Scope({ cwd, root: flags.root });
   const open = await openForReading(cli, flags, {
-    roots:
-      existing.length === 0 ? [cli.cwd] : [...existing, ...foldersAround(cli, path, { existing, folders })],
+    roots: existing.length === 0 ? [cwd] : [...existing, ...foldersAround(cli, path, { existing, folders })],
     folders,
   });
   try {
@@ -166,57 +163,37 @@ function foldersAround(
 async function fileReport(
   cli: Cli,
   { open, sessions }: View,
-  {
-    path,
-    session,
-    json,
-  }: { readonly path: string; readonly session: string | undefined; readonly json: boolean },
+  { path, session }: { readonly path: string; readonly session: string | undefined },
 ): Promise<ExitCode> {
   const outcome = await fileView(open, { cwd: cli.cwd, path, sessions, session });
-  if (!outcome.ok) return tellRefusal(cli, outcome.refusal, { json });
+  if (!outcome.ok) return tellRefusal(cli, outcome.refusal);
   const { root, relative, exists, lastChange: last, lastClient, seenBy } = outcome.view;
   const by =
     last === undefined
       ? 'no recorded change'
       : `last change ${last.change}: ${whatOf(last)} by ${writerWords(last, lastClient)}, ${cli.age(last.atMs)}`;
   const lastChange = last && lastChangeJson(last, lastClient);
-  await cli.terminal.print(
-    json
-      ? jsonText({ type: 'file', path: relative, root, exists, lastChange })
-      : `${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`,
-  );
-  return printList(
+  await answer(
     cli,
-    { json },
-    {
-      rows: seenBy.map(({ session: id, client, file }) => ({ ...file, path: relative, session: id, client })),
-      columns: [
-        SESSION_COLUMN,
-        { ...optionalColumn('CLIENT'), cell: ({ client = '' }) => client },
-        ...seenColumns(cli),
-      ],
-      json: ({ lastChange: _, ...row }) => ({ type: 'sighting', ...row }),
-      none: 'no session has seen it',
-    },
+    { type: 'file', path: relative, root, exists, lastChange },
+    `${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`,
   );
+  return printList(cli, {
+    rows: seenBy.map(({ session: id, client, file }) => ({ ...file, path: relative, session: id, client })),
+    columns: [SESSION_COLUMN, CLIENT_COLUMN, ...seenColumns(cli)],
+    json: ({ lastChange: _, ...row }) => ({ type: 'sighting', ...row }),
+    none: 'no session has seen it',
+  });
 }
 
 /** Reports the files that a session has seen, most recent first, and whether they are unchanged since. */
-async function sessionReport(
-  cli: Cli,
-  { open }: View,
-  { session, json }: { readonly session: string; readonly json: boolean },
-): Promise<ExitCode> {
-  return printList(
-    cli,
-    { json },
-    {
-      rows: await filesSeenBy(open, session),
-      columns: [{ ...PATH_COLUMN, cell: ({ path }) => pathText(path) }, ...seenColumns(cli)],
-      json: (file) => ({ type: 'sighting', session, ...file }),
-      none: `session ${phrase(session)} has seen no file here`,
-    },
-  );
+async function sessionReport(cli: Cli, { open }: View, session: string): Promise<ExitCode> {
+  return printList(cli, {
+    rows: await filesSeenBy(open, session),
+    columns: [{ ...PATH_COLUMN, cell: ({ path }) => pathText(path) }, ...seenColumns(cli)],
+    json: (file) => ({ type: 'sighting', session, ...file }),
+    none: `session ${phrase(session)} has seen no file here`,
+  });
 }
 
 /** The columns about what a session has seen of a file. Each table puts its own columns first. */
@@ -242,22 +219,17 @@ function seenWords({ seen, but, ranges, totalLines }: FileStatus): string {
 }
 
 /** Lists the sessions in scope, most recently used first. */
-export async function listSessions(
-  cli: Cli,
-  { named, open, sessions }: View,
-  flags: LookFlags,
-): Promise<ExitCode> {
-  const { limit, json } = flags;
+async function listSessions(cli: Cli, { named, open, sessions }: View, limit: number): Promise<ExitCode> {
   const wanted = sessions.filter(({ id }) => id === (named ?? id));
   const shown = limit === 0 ? wanted : wanted.slice(0, limit);
   const counts = await freshnessOf(open, shown);
   const rows = shown.map((each, index) => ({ ...each, seen: 0, outOfDate: 0, ...counts[index] }));
-  const code = await printList(cli, flags, {
+  const code = await printList(cli, {
     rows,
     columns: [
       { ...SESSION_COLUMN, cell: ({ id }) => id },
-      { ...optionalColumn('CLIENT'), cell: ({ client = '' }) => client },
-      { ...optionalColumn('TURN'), cell: ({ turn = '' }) => turn },
+      CLIENT_COLUMN,
+      TURN_COLUMN,
       { title: 'WORKSPACE', cut: 'front', cell: ({ root, workspace }) => workspace ?? shownPath(cli, root) },
       { ...optionalColumn('MACHINE'), cell: ({ machine = '' }) => machine },
       { title: 'LAST USED', cell: ({ lastMs }) => cli.age(lastMs) },
@@ -274,7 +246,7 @@ export async function listSessions(
     none: NO_SESSIONS,
   });
   const more = wanted.length - shown.length;
-  if (json !== true && more > 0) await cli.terminal.print(`and ${more} more; --limit 0 lists all`);
+  if (cli.flags.json !== true && more > 0) await cli.terminal.print(`and ${more} more; --limit 0 lists all`);
   return code;
 }
 
@@ -290,12 +262,8 @@ function stateWords(session: PlacedSession): string {
   return session.parent === undefined ? stateOf(session) : `${stateOf(session)}, of ${session.parent}`;
 }
 
-/** The size of the state, the last change, and what was prevented. */
-async function stateReport(
-  cli: Cli,
-  { open, sessions, scope }: View,
-  { home, json }: { readonly home: string; readonly json: boolean },
-): Promise<string> {
+/** Prints the size of the state, the last change, and what was prevented. */
+async function stateReport(cli: Cli, { open, sessions, scope }: View, home: string): Promise<ExitCode> {
   // Send the queries together, so that a store on another machine needs only one round trip.
   const [last, size, unjudged, destroyed, week] = await Promise.all([
     newestChange(open, scope),
@@ -306,19 +274,34 @@ async function stateReport(
   ]);
   const author = sessions.find(({ id }) => id === last?.session);
   const client = author === undefined ? await clientOf(open, last) : author.client;
-  const state = { home, size, last, client, unjudged, destroyed, week };
-  return json ? stateJson(open, state) : stateText(cli, open, state);
-}
-
-interface State {
-  readonly home: string;
-  readonly size: StateSize;
-  readonly last: Entry | undefined;
-  /** The program that made the last change. */
-  readonly client: string | undefined;
-  readonly unjudged: CountedEntries;
-  readonly destroyed: CountedEntries;
-  readonly week: PreventedHarm;
+  const lastChange = last && { ...lastChangeJson(last, client), root: last.root, path: last.path };
+  const { store, workspace } = open.world;
+  const { roots, guarantee } = workspace;
+  const counts = { unjudged: unjudged.count, destroyed: destroyed.count };
+  const json = {
+    type: 'state',
+    week,
+    home,
+    store: store.url,
+    roots,
+    guarantee,
+    ...size,
+    lastChange,
+    ...counts,
+  };
+  const change =
+    last === undefined
+      ? 'none'
+      : `${changeOfPath(last, entryPath(cli, last))} by ${writerWords(last, client)}, ${cli.age(last.atMs)} (${last.change})`;
+  const text = [
+    weekText(week),
+    `workspace    ${roots.map(pathText).join(', ')}`,
+    `last change  ${change}`,
+    `state        ${pathText(home)}: ${sizeText(size)}`,
+    ...destroyedText(cli, destroyed),
+    ...unjudgedText(cli, unjudged),
+  ];
+  return answer(cli, json, text.join('\n'));
 }
 
 function lastChangeJson(
@@ -326,43 +309,6 @@ function lastChangeJson(
   client: string | undefined,
 ): object {
   return { change, session, client, turn, atMs, action };
-}
-
-function stateJson(
-  { world }: Sessions,
-  { home, size, last, client, unjudged, destroyed, week }: State,
-): string {
-  const lastChange = last && { ...lastChangeJson(last, client), root: last.root, path: last.path };
-  const { roots, guarantee } = world.workspace;
-  return jsonText({
-    type: 'state',
-    week,
-    home,
-    store: world.store.url,
-    roots,
-    guarantee,
-    ...size,
-    lastChange,
-    unjudged: unjudged.count,
-    destroyed: destroyed.count,
-  });
-}
-
-function stateText(cli: Cli, { world }: Sessions, state: State): string {
-  const { home, size, last, client, unjudged, destroyed, week } = state;
-  const { entries, storeBytes, images } = size;
-  const change =
-    last === undefined
-      ? 'none'
-      : `${changeOfPath(last, entryPath(cli, last))} by ${writerWords(last, client)}, ${cli.age(last.atMs)} (${last.change})`;
-  return [
-    weekText(week),
-    `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
-    `last change  ${change}`,
-    `state        ${pathText(home)}: ${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`,
-    ...destroyedText(cli, destroyed),
-    ...unjudgedText(cli, unjudged),
-  ].join('\n');
 }
 
 function destroyedText({ age }: Cli, { count, newest }: CountedEntries): readonly string[] {
@@ -387,3 +333,98 @@ function unjudgedText({ age }: Cli, { count: calls, newest }: CountedEntries): r
     `unjudged     ${countOf(calls, 'call')} ran without a check by Lookfirst, the last ${when}; see lookfirst doctor`,
   ];
 }
+
+const TURN_COLUMN = {
+  ...optionalColumn('TURN'),
+  cell: ({ turn = '' }: { readonly turn?: string | undefined }) => turn,
+};
+
+const SESSIONS_FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  limit: limit(20),
+} as const;
+
+/** `lookfirst sessions`: lists sessions, forgets one, or reports that a session's context was summarised. */
+export const SESSIONS: CliCommand = defineCommand({
+  about:
+    'Lists the sessions in the workspaces around this folder: open ones, and closed ones that have a name. Can make a session forget what it has seen, or record that its context was summarised.',
+  args: {
+    action: withDefault(choice('ACTION', 'what to do', ['list', 'forget', 'compacted']), 'list'),
+    id: text('ID', 'the session to forget, or whose context was summarised'),
+  },
+  flags: SESSIONS_FLAGS,
+  notes: `
+An unnamed session is forgotten when it closes. lookfirst log still shows its id and what it did,
+and lookfirst undo --session takes that id. A session that forgets what it has seen has to read
+again; the journal keeps what it did. After a compaction the model no longer has what it read, so it
+must read a file again before overwriting it.
+
+Examples:
+  lookfirst sessions
+  lookfirst sessions forget agent-7
+  lookfirst sessions compacted agent-7
+  lookfirst sessions --all --json`,
+  run: async (cli, { action, id, limit }) => {
+    if (action !== 'list' && id === undefined) throw new UsageError('ID is missing');
+    if (action === 'list' && id !== undefined) throw new UsageError(`unexpected argument '${id}'`);
+    if (action === 'list' || id === undefined)
+      return lookAround(cli, { limit }, (view) => listSessions(cli, view, limit));
+    // An agent may report a compaction.
+    const refuse = action === 'forget' ? () => refuseAgent(cli, 'sessions forget') : async () => undefined;
+    const refused = (await refuseReadOnly(cli)) ?? (await refuse());
+    return refused ?? withRecords(cli, (records) => dropViews(cli, records, { action, id }));
+  },
+});
+
+async function dropViews(
+  cli: Cli,
+  records: Records,
+  { action, id }: { readonly action: 'forget' | 'compacted'; readonly id: string },
+): Promise<ExitCode> {
+  const { nowMs } = cli;
+  const seen =
+    action === 'forget'
+      ? await forgetSession(records, { id, nowMs })
+      : await compactSession(records, { id, nowMs, policy: policyOf(cli, cli.flags) });
+  if (seen === undefined) return tellNoSession(cli, id);
+  const done = action === 'forget' ? 'forgot' : 'noted the compaction of';
+  const text = `${done} session ${id}, which had seen ${countOf(seen, 'file')}`;
+  return answer(cli, { ok: true, session: id, seen }, text);
+}
+
+/** `lookfirst claims`: lists which session works on which files. */
+export const CLAIMS: CliCommand = defineCommand({
+  about:
+    "Lists which session is working on which file, in this workspace and the repository's other worktrees.",
+  flags: { ...STATE_FLAGS, ...SCOPE_FLAGS, session: text('ID', 'only this session') },
+  notes: `
+A change claims its file until its session's turn ends, for ten minutes at most. Other sessions get
+one notice, or are refused if the policy says claims: refuse.
+
+Examples:
+  lookfirst claims                      who's working on what
+  lookfirst claims --session agent-7`,
+  run: async (cli, { session }) => {
+    const scope = chosenScope(cli, 'family');
+    const rows = await withRecords(cli, (records) =>
+      claimViews(records, { scope, session, nowMs: cli.nowMs }),
+    );
+    return printList(cli, {
+      rows,
+      columns: [
+        whenColumn(cli),
+        { ...PATH_COLUMN, cell: ({ key }) => shownPath(cli, key) },
+        SESSION_COLUMN,
+        CLIENT_COLUMN,
+        TURN_COLUMN,
+      ],
+      json: ({ before: _, after: __, ...claim }) => ({
+        ...claim,
+        at: new Date(claim.atMs).toISOString(),
+        until: new Date(claim.untilMs).toISOString(),
+      }),
+      none: 'no session works here now (--all shows every workspace)',
+    });
+  },
+});

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import { parsed, text, toggle, withDefault } from '../../config/flags.ts';
+import { parsed, text, toggle, type Values, withDefault } from '../../config/flags.ts';
 import { Fault } from '../../model/fault.ts';
 import { invalidArgument } from '../../model/verdict.ts';
-import { Records } from '../../records/records.ts';
 import { canonicalPath, Scope } from '../../records/scope.ts';
 import { turnViews } from '../../records/turns.ts';
 import type { ViewSources } from '../../records/view/diffs.ts';
@@ -10,10 +9,12 @@ import { entryView, turnDetail } from '../../records/view/entry-views.ts';
 import { exported } from '../../records/view/export.ts';
 import { openForCommand, policyOf, recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { type Given, PORT_HINT, parsePort, STATE_FLAGS } from '../flags.ts';
+import { answer } from '../columns.ts';
+import { PORT_HINT, parsePort, STATE_FLAGS } from '../flags.ts';
 import { startedByAgent } from '../operator.ts';
 import { namedChange, tellMissing, tellRefusal } from '../refusal-text.ts';
 import { Stage } from '../stage.ts';
+import { withRecords } from '../with-records.ts';
 import { playScenes } from './demo.ts';
 
 const FLAGS = {
@@ -28,7 +29,7 @@ const FLAGS = {
   markdown: toggle('with --export: print Markdown'),
 } as const;
 
-type Flags = Given<typeof FLAGS>;
+type Flags = Values<typeof FLAGS>;
 
 /** `lookfirst view`: shows the journal as a local page. */
 export const VIEW: CliCommand = defineCommand({
@@ -51,26 +52,23 @@ Examples:
 });
 
 async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
-  const place = recordsPlaceOf(cli, { ...flags, root: [dir] });
+  const here: Cli = { ...cli, flags: { ...cli.flags, root: [dir] } };
+  const place = recordsPlaceOf(cli, here.flags);
   if (place.store === 'memory:')
     throw new Fault('MISUSE', 'a store in memory has nothing to show to another process: name another store');
   const folder = canonicalPath(cli.cwd, dir);
   if (folder.kind !== 'folder') throw new Fault('CONFIG_INVALID', `there is no folder ${dir}`, { path: dir });
-  const { secrets } = policyOf(cli, flags);
-  if (flags.export !== undefined) {
-    const records = await Records.open(place);
-    try {
-      const scope = new Scope({ cwd: folder.absolute });
-      return await share(cli, { records, scope, secrets }, { name: flags.export, flags });
-    } finally {
-      await records.close();
-    }
+  const { secrets } = policyOf(cli, cli.flags);
+  const { export: name } = flags;
+  if (name !== undefined) {
+    const scope = new Scope({ cwd: folder.absolute });
+    return withRecords(here, (records) => share(cli, { records, scope, secrets }, { name, flags }));
   }
   await cli.runViewer({
     place,
     folders: [folder.absolute],
     secrets,
-    openWorkspace: (roots) => openForCommand(cli, flags, { roots, folders: [folder.absolute] }),
+    openWorkspace: (roots) => openForCommand(cli, cli.flags, { roots, folders: [folder.absolute] }),
     readOnly: whyReadOnly(cli, flags, place.store),
     port: flags.port,
     demo: async () => {
@@ -99,16 +97,17 @@ async function share(
   const [turn, other] = turns;
   if (other !== undefined) {
     const reason = `several turns are named ${name}: name one by its whole id, or its session with --session`;
-    return tellRefusal(cli, invalidArgument('status', '', reason), { json: flags.json });
+    return tellRefusal(cli, invalidArgument('status', '', reason));
   }
   const seq = change?.seq ?? (turn === undefined && /^\d{1,15}$/.test(name) ? Number(name) : undefined);
   const view = seq === undefined ? turn && (await turnDetail(sources, turn)) : await entryView(sources, seq);
   const document = view && exported(view, flags.markdown === true ? 'markdown' : 'html');
   if (document === undefined)
-    return tellMissing(cli, `there is no turn, change or refusal ${name} here`, {
-      json: flags.json,
-      hint: 'lookfirst rewind lists the turns, lookfirst log the changes and refusals.',
-    });
+    return tellMissing(
+      cli,
+      `there is no turn, change or refusal ${name} here`,
+      'lookfirst rewind lists the turns, lookfirst log the changes and refusals.',
+    );
   await cli.terminal.print(document.trimEnd());
   return EXIT.done;
 }
@@ -128,8 +127,7 @@ async function announce(
   flags: Flags,
 ): Promise<void> {
   const { terminal } = cli;
-  if (flags.json === true) await terminal.printJson({ url });
-  else await terminal.print(url);
+  await answer(cli, { url }, url);
   if (flags.noOpen === true || !terminal.isInteractive) return;
   terminal.tell('opening it in your browser; Ctrl-C ends the viewer');
   openBrowser(cli, once());

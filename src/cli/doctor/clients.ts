@@ -9,9 +9,7 @@ import {
   type ClientName,
   type ClientPlaces,
   type ConfigScope,
-  claudeDir,
-  claudeFile,
-  geminiHome,
+  clientPath,
   inheritedBy,
 } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
@@ -32,33 +30,18 @@ import type { Stage } from '../stage.ts';
 import { type DoctorCheck, fail, ok, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
 
-/**
- * For each client with our server but without our hooks: its own tools that change files without
- * the gate.
- */
-const AROUND: Readonly<Record<ClientName, string | undefined>> = {
-  'claude-code': 'its own Edit, Write and Bash bypass Lookfirst unless its permissions deny them',
-  'claude-desktop': undefined,
-  codex: 'its own apply_patch and shell bypass Lookfirst',
-  gemini: 'its own write_file, replace and shell bypass Lookfirst unless excluded in its settings',
-  cursor: 'its own edit tools and terminal bypass Lookfirst',
-  vscode: 'its own edit tools and terminal bypass Lookfirst unless switched off in the tool picker',
-  zed: 'its own edit tools and terminal bypass Lookfirst unless its profile leaves them out',
-  opencode: 'its own edit, write and bash bypass Lookfirst unless its configuration turns them off',
-};
-const LATER =
-  'shell writes that the command line does not name are recorded and can be undone, but are not prevented';
-/** For each client: changes by its own tools that the gate does not prevent even with our hooks. */
-const AROUND_HOOKS: Readonly<Partial<Record<ClientName, string>>> = {
-  'claude-code': 'background commands are recorded and can be undone, but are not prevented',
-  codex: `${LATER}; hooks that are not trusted in /hooks are skipped silently`,
-  gemini: LATER,
-  cursor: LATER,
-  vscode: LATER,
-  opencode: LATER,
-};
 const PROXY_RACE =
   'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';
+
+/** A client's configuration file with entries of ours. */
+interface Configured {
+  readonly client: Client;
+  readonly file: string;
+  readonly have: ConfigTable;
+  readonly scope: ConfigScope;
+  readonly places: ClientPlaces;
+  readonly stage: Stage;
+}
 
 /**
  * Checks for every client whether our server is configured, and whether it refuses to overwrite an
@@ -71,7 +54,7 @@ export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<Doct
   for (const client of Object.values(CLIENTS))
     for (const scope of ['project', 'user'] as const)
       for (const file of client.files(scope, places))
-        for (const check of await checkFile(client, { file, scope, places, stage })) {
+        for (const check of await checkFile(client, file, { scope, places, stage })) {
           count += 1;
           yield check;
         }
@@ -79,62 +62,50 @@ export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<Doct
     yield warn('clients', 'no client is configured for Lookfirst; lookfirst init CLIENT adds it');
 }
 
-interface Configured {
-  readonly file: string;
-  readonly scope: ConfigScope;
-  readonly places: ClientPlaces;
-  readonly stage: Stage;
-}
-
-async function checkFile(client: Client, configured: Configured): Promise<DoctorCheck[]> {
+async function checkFile(
+  client: Client,
+  file: string,
+  where: Pick<Configured, 'scope' | 'places' | 'stage'>,
+): Promise<DoctorCheck[]> {
   const { name } = client;
-  const { file, scope, places } = configured;
   try {
     const config = readConfig(file);
     if ('reason' in config) return [warn(name, `${file}: ${config.reason}`)];
-    const { text } = config;
-    if (text === undefined) return [];
-    const have = clientValues(client, text);
+    if (config.text === undefined) return [];
+    const have = clientValues(client, config.text);
     if (have === undefined) return [warn(name, `${file} is not valid ${client.format.toUpperCase()}`)];
-    const words = ownCommand(client, have);
-    const proxied = proxiedServers(client, have);
-    if (!hasOurs(client, have)) return [];
-    const gone = missingFolder(words);
-    if (gone !== undefined)
-      return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
-    const own =
-      words === undefined
-        ? []
-        : [
-            await checkCommand(client, { ...configured, have, words }),
-            ...checkTrust(name, scope, places),
-            ...checkSameState(client, { places, have }),
-          ];
-    const gates: DoctorCheck[] = [];
-    for (const server of proxied) gates.push(await checkProxied(client, { ...configured, have, server }));
-    return [...own, ...gates, ...notEnforced(client, proxied, places)];
+    return hasOurs(client, have) ? await checkEntries({ client, file, have, ...where }) : [];
   } catch (error) {
     return [warn(name, errorText(error))];
   }
+}
+
+async function checkEntries(configured: Configured): Promise<DoctorCheck[]> {
+  const { client, file, have } = configured;
+  const words = ownCommand(client, have);
+  const gone = missingFolder(words);
+  if (gone !== undefined)
+    return [fail(client.name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
+  const checks: DoctorCheck[] = [];
+  if (words !== undefined)
+    checks.push(
+      await checkCommand(configured, words),
+      ...checkTrust(configured),
+      ...checkSameState(configured),
+    );
+  const proxied = proxiedServers(client, have);
+  for (const server of proxied) checks.push(await checkProxied(configured, server));
+  return [...checks, ...notEnforced(configured, proxied)];
 }
 
 /**
  * Starts Lookfirst with the command in the client's configuration file, as the client would, but on
  * a temporary folder. Checks that the server refuses to overwrite an unread file.
  */
-async function checkCommand(
-  client: Client,
-  {
-    file,
-    places,
-    stage,
-    have,
-    words,
-  }: Configured & { readonly have: ConfigTable; readonly words: readonly string[] },
-): Promise<DoctorCheck> {
-  const env = { ...serverEnvironment(client, have, places), ...stage.env };
-  const command = servedOn(words, stage.workspace);
-  const problem = await blindWriteProblem(command, { env, stage });
+async function checkCommand(configured: Configured, words: readonly string[]): Promise<DoctorCheck> {
+  const { client, file, stage } = configured;
+  const env = { ...serverEnvironment(configured), ...stage.env };
+  const problem = await blindWriteProblem(servedOn(words, stage.workspace), { env, stage });
   return problem === undefined
     ? ok(client.name, `Lookfirst is in ${file}, and its command refused a blind write`)
     : fail(client.name, `the command in ${file} (${words.join(' ')}): ${problem}`);
@@ -144,31 +115,19 @@ async function checkCommand(
  * Starts an entry's proxy and the server behind it as the client would, but on a temporary folder.
  * Checks that the proxy refuses to overwrite an unread file.
  */
-async function checkProxied(
-  client: Client,
-  {
-    file,
-    places,
-    stage,
-    have,
-    server,
-  }: Configured & { readonly have: ConfigTable; readonly server: ProxiedServer },
-): Promise<DoctorCheck> {
+async function checkProxied(configured: Configured, server: ProxiedServer): Promise<DoctorCheck> {
+  const { client, file, places, stage } = configured;
+  const { project } = places;
   const subject = `the proxy before "${server.name}" in ${file}`;
-  const env = { ...serverEnvironment(client, have, places, server.name), ...stage.env };
-  const words = server.words.map((word) => expanded(word, places.project, env));
+  const env = { ...serverEnvironment(configured, server.name), ...stage.env };
+  const words = server.words.map((word) => expanded(word, project, env));
   const unknown = words.find((word) => word.includes('${'));
   if (unknown !== undefined)
     return warn(client.name, `${subject} was not tried: only ${client.title} knows what ${unknown} means`);
-  const { project } = places;
-  const problem = await blindWriteProblem(proxiedOn(words, stage.workspace, project), {
-    ...{ env, stage, cwd: project },
-  });
-  if (problem === NO_TOOL)
-    return warn(
-      client.name,
-      `${subject} was not tried: the server has no tool for writing files that Lookfirst knows`,
-    );
+  const command = proxiedOn(words, stage.workspace, project);
+  const problem = await blindWriteProblem(command, { env, stage, cwd: project });
+  const noTool = 'the server has no tool for writing files that Lookfirst knows';
+  if (problem === NO_TOOL) return warn(client.name, `${subject} was not tried: ${noTool}`);
   return problem === undefined
     ? ok(client.name, `${subject} refused a blind write`)
     : fail(client.name, `${subject} (${server.words.join(' ')}): ${problem}`);
@@ -188,33 +147,23 @@ function expanded(word: string, project: string, env: ClientPlaces['env']): stri
 }
 
 /** The environment that the client gives to the server with the entry `name`; default: our own server. */
-function serverEnvironment(
-  client: Client,
-  have: ConfigTable,
-  { env }: ClientPlaces,
-  name?: string,
-): ClientPlaces['env'] {
+function serverEnvironment({ client, have, places }: Configured, name?: string): ClientPlaces['env'] {
+  const { env } = places;
   const own = entryEnvironment(client, have, name);
   const forwarded = own.forwards.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]));
   return { ...inheritedBy(client, env), ...Object.fromEntries(forwarded), ...own.env };
 }
 
 /** Warns if the client's server uses another state folder or store than this command. */
-function checkSameState(
-  client: Client,
-  { places, have }: { readonly places: ClientPlaces; readonly have: ConfigTable },
-): DoctorCheck[] {
-  const theirs = stateOf(places, serverEnvironment(client, have, places));
+function checkSameState(configured: Configured): DoctorCheck[] {
+  const { client, places } = configured;
+  const theirs = stateOf(places, serverEnvironment(configured));
   const ours = stateOf(places, places.env);
   if (theirs === ours) return [];
   const cure =
     client.inherits === undefined ? 'change it in the entry' : `lookfirst init ${client.name} writes it`;
-  return [
-    warn(
-      client.name,
-      `its server keeps its state in ${theirs}, this command line in ${ours}: log, undo and status do not show its work (${cure})`,
-    ),
-  ];
+  const message = `its server keeps its state in ${theirs}, this command line in ${ours}: log, undo and status do not show its work (${cure})`;
+  return [warn(client.name, message)];
 }
 
 /** The place of a server's state, for messages: the store without its password, or the state folder. */
@@ -234,12 +183,11 @@ function missingFolder(words: readonly string[] = []): string | undefined {
   return canonicalPath('/', folder).kind === 'folder' ? undefined : folder;
 }
 
-function notEnforced(client: Client, proxied: readonly ProxiedServer[], places: ClientPlaces): DoctorCheck[] {
-  const { name } = client;
-  const canHaveHooks = AROUND_HOOKS[name] !== undefined;
-  const isHooked = canHaveHooks && hooksFile(name, places) !== undefined;
-  const cure = canHaveHooks && !isHooked ? `; lookfirst init ${name} --hooks checks them` : '';
-  const around = isHooked ? AROUND_HOOKS[name] : AROUND[name];
+function notEnforced({ client, places }: Configured, proxied: readonly ProxiedServer[]): DoctorCheck[] {
+  const { name, around: { server, hooks } = {} } = client;
+  const isHooked = hooks !== undefined && hooksFile(name, places) !== undefined;
+  const cure = hooks === undefined || isHooked ? '' : `; lookfirst init ${name} --hooks checks them`;
+  const around = isHooked ? hooks : server;
   return [
     ...(around === undefined ? [] : [warn(name, `not enforced: ${around}${cure}`)]),
     ...(proxied.length > 0 ? [warn(name, `not enforced: ${PROXY_RACE}`)] : []),
@@ -250,7 +198,7 @@ function notEnforced(client: Client, proxied: readonly ProxiedServer[], places: 
  * Reports a project's entry that the client ignores until the user approves the entry or trusts the
  * folder.
  */
-function checkTrust(name: ClientName, scope: ConfigScope, places: ClientPlaces): DoctorCheck[] {
+function checkTrust({ client: { name }, scope, places }: Configured): DoctorCheck[] {
   const reason = scope === 'project' ? UNTRUSTED[name]?.(places) : undefined;
   return reason === undefined ? [] : [warn(name, reason)];
 }
@@ -274,8 +222,8 @@ const SERVER = 'lookfirst';
  */
 function claudePending(places: ClientPlaces): string | undefined {
   const { project } = places;
-  const kept = valueAt(jsonOf(claudeFile(places)), 'projects', project);
-  const user = [jsonOf(join(claudeDir(places), 'settings.json'))];
+  const kept = valueAt(jsonOf(clientPath(places, 'claudeState/.claude.json')), 'projects', project);
+  const user = [jsonOf(clientPath(places, 'claude/settings.json'))];
   const local = ['settings.local.json', 'settings.json'].map((name) =>
     jsonOf(join(project, '.claude', name)),
   );
@@ -300,8 +248,9 @@ function claudePending(places: ClientPlaces): string | undefined {
  * Explains that Codex ignores the configuration of a project that it does not trust. Undefined if
  * Codex trusts the project.
  */
-function codexUntrusted({ home, project, env }: ClientPlaces): string | undefined {
-  const file = join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml');
+function codexUntrusted(places: ClientPlaces): string | undefined {
+  const { project } = places;
+  const file = clientPath(places, 'codex/config.toml');
   const projects = valueAt(valuesIn(file, 'toml'), 'projects');
   const trusted = Object.entries(isTable(projects) ? projects : {})
     .filter(([, settings]) => valueAt(settings, 'trust_level') === 'trusted')
@@ -320,10 +269,10 @@ function geminiUntrusted(places: ClientPlaces): string | undefined {
   if (trust === 'true') return undefined;
   if (trust === 'false')
     return 'Gemini CLI trusts no folder and ignores this project’s settings: GEMINI_CLI_TRUST_WORKSPACE or GEMINI_RESTRICTED_MODE is set';
-  const home = geminiHome(places);
-  const settings = jsonOf(join(home, '.gemini', 'settings.json'));
+  const settings = jsonOf(clientPath(places, 'gemini/.gemini/settings.json'));
   if (valueAt(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;
-  const file = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(home, '.gemini', 'trustedFolders.json');
+  const file =
+    env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || clientPath(places, 'gemini/.gemini/trustedFolders.json');
   const rules = jsonOf(file);
   const folders = Object.entries(rules ?? {});
   const applies = ([folder, rule]: readonly [string, ConfigValue]) =>

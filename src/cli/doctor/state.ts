@@ -14,7 +14,7 @@ import {
 } from '../../records/health.ts';
 import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
-import { placesOf, policySourcesOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf, policySourcesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
 import { type DoctorCheck, fail, ok, warn } from './check.ts';
@@ -31,8 +31,8 @@ export function checkNode(): DoctorCheck[] {
 /**
  * Checks that the state folder is private and writable, has room, and is out of the agent's reach.
  */
-export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
-  const { home } = placesOf(cli, flags);
+export function checkHome(cli: Cli): DoctorCheck[] {
+  const { home } = placesOf(cli, cli.flags);
   const { exists, writable, isPrivate, freeBytes, setAside } = homeHealth(home);
   if (!writable) return [fail(HOME, `${home} cannot be written; ${HOME_CURE}`)];
   const there = exists ? '' : ' (created at the first start)';
@@ -73,8 +73,8 @@ export function checkRoom(freeBytes: number): DoctorCheck[] {
 }
 
 /** Checks that the store opens and that its journal is unaltered. */
-export async function* checkStore(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
-  const report = await storeHealth(placesOf(cli, flags));
+export async function* checkStore(cli: Cli): AsyncGenerator<DoctorCheck> {
+  const report = await storeHealth(placesOf(cli, cli.flags));
   if (report.ok) yield ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
   else yield fail('store', `journal entry ${report.seq} was ${report.problem}`);
 }
@@ -92,8 +92,8 @@ const MAX_LATENCY_MS = 20;
 /**
  * Checks a store that several machines share: connection, latency, schema, rights, clock and size.
  */
-export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
-  const health = await fleetHealth(placesOf(cli, flags).store);
+export async function* checkFleet(cli: Cli): AsyncGenerator<DoctorCheck> {
+  const health = await fleetHealth(placesOf(cli, cli.flags).store);
   if (health !== undefined) yield* fleetChecks(health);
 }
 
@@ -131,8 +131,8 @@ const WRITING: Readonly<Record<FleetReport['writing'], DoctorCheck>> = {
   ),
 };
 
-export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck[] {
-  const sources = policySourcesOf(cli, flags);
+export function checkPolicy(cli: Cli): DoctorCheck[] {
+  const sources = policySourcesOf(cli, cli.flags);
   const policy = resolvePolicy(sources);
   const rules = policy.bypass.map((rule) => (typeof rule === 'string' ? rule : JSON.stringify(rule)));
   const remarks = [

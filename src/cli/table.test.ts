@@ -1,7 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { PLAIN, type TableOptions, table } from './human.ts';
+import { PLAIN, type TableColumn, table } from './table.ts';
 
-const base: TableOptions = {
+type Row = readonly string[];
+type Title = Omit<TableColumn<Row>, 'cell'>;
+
+/** A table whose rows hold their cells in order. */
+function shown(
+  { columns, rows }: { readonly columns: readonly Title[]; readonly rows: readonly Row[] },
+  form: Parameters<typeof table>[2] = {},
+): string {
+  return table(
+    columns.map((column, at) => ({ ...column, cell: (row: Row) => row[at] ?? '' })),
+    rows,
+    form,
+  );
+}
+
+const base: { readonly columns: readonly Title[]; readonly rows: readonly Row[] } = {
   columns: [
     { title: 'when' },
     { title: 'size', align: 'right' },
@@ -16,7 +31,7 @@ const base: TableOptions = {
 
 describe('table', () => {
   it('is as wide as it needs to be', () => {
-    expect(table(base)).toBe(
+    expect(shown(base)).toBe(
       [
         'when            size  path                               note',
         '3 minutes ago  12 KB  src/a/very/long/path/to/a/file.ts  changed by another session',
@@ -26,7 +41,7 @@ describe('table', () => {
   });
 
   it('cuts words at the end first, and paths at the front only if that is not enough', () => {
-    expect(table({ ...base, width: 60 })).toBe(
+    expect(shown(base, { width: 60 })).toBe(
       [
         'when            size  path                          note',
         '3 minutes ago  12 KB  …very/long/path/to/a/file.ts  changed…',
@@ -41,35 +56,35 @@ describe('table', () => {
       ['x', 'one'],
       ['y'.repeat(9), 'two'],
     ];
-    expect(table({ columns, rows })).toBe('A     B\nx     one\nyyyyyyyyy  two');
+    expect(shown({ columns, rows })).toBe('A     B\nx     one\nyyyyyyyyy  two');
   });
 
   it.each([200, 80, 60, 40, 30, 20, 10, 3, 1])('never exceeds a width of %d', (width) => {
-    for (const line of table({ ...base, width }).split('\n'))
+    for (const line of shown(base, { width }).split('\n'))
       expect([...line].length).toBeLessThanOrEqual(width);
   });
 
   it('cuts no column that must stay whole, as long as another can be cut', () => {
     const columns = [{ title: 'id' }, { title: 'path', cut: 'end' as const }];
     const rows = [['x'.repeat(20), 'some/other/path']];
-    expect(table({ columns, rows, width: 32 }).split('\n')[1]).toBe(`${'x'.repeat(20)}  some/othe…`);
+    expect(shown({ columns, rows }, { width: 32 }).split('\n')[1]).toBe(`${'x'.repeat(20)}  some/othe…`);
   });
 
   it('cuts the columns that it keeps, instead of leaving one more out', () => {
     const columns = [{ title: 'when' }, { title: 'what', cut: 'end' as const }, { title: 'id' }];
     const rows = [['just now', 'run npm test', 'c0a1b2c3d4e']];
-    expect(table({ columns, rows, width: 20 }).split('\n')[1]).toBe('just now  run npm t…');
-    expect(table({ columns, rows, width: 31 }).split('\n')[1]).toBe('just now  run npm…  c0a1b2c3d4e');
+    expect(shown({ columns, rows }, { width: 20 }).split('\n')[1]).toBe('just now  run npm t…');
+    expect(shown({ columns, rows }, { width: 31 }).split('\n')[1]).toBe('just now  run npm…  c0a1b2c3d4e');
   });
 
   it('removes control characters and newlines from cells', () => {
-    const text = table({ columns: [{ title: 'path' }], rows: [['a\n\u001b[31mb\u202ec']] });
+    const text = shown({ columns: [{ title: 'path' }], rows: [['a\n\u001b[31mb\u202ec']] });
     expect(text).toBe('path\na [31mb c');
   });
 
   it('paints after measuring', () => {
     const colours = { ...PLAIN, dim: (text: string) => `<${text}>` };
     const columns = [{ title: 'a' }, { title: 'b', paint: (cell: string) => `*${cell}*` }];
-    expect(table({ columns, rows: [['xx', 'y']], colours })).toBe('<a >  <b>\nxx  *y*');
+    expect(shown({ columns, rows: [['xx', 'y']] }, { colours })).toBe('<a >  <b>\nxx  *y*');
   });
 });

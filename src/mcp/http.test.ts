@@ -105,7 +105,7 @@ describe('a port in use', () => {
     await expect(open({ port })).rejects.toMatchObject({
       name: 'Fault',
       code: 'IO_FAILED',
-      message: `could not serve on 127.0.0.1:${port}: another program uses that port`,
+      message: `could not serve on 127.0.0.1:${port}: another program uses that port; choose another one`,
     });
   });
 });

@@ -142,7 +142,8 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
     arriving.passAll();
     await pump.close();
     const isOwnFailure = end.code !== null && end.code !== 0 && !options.stdin.readableEnded;
-    if (isOwnFailure) log(`the server ended with exit code ${end.code}`);
+    if (isOwnFailure)
+      log(`the server ended with exit code ${end.code}; run its command alone to see why [IO_FAILED]`);
     return codeOf(end);
   } finally {
     unhook();

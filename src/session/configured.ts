@@ -115,7 +115,9 @@ export function policyTextOf(around: ConfigSources, flags: StateFlags): string |
   const path = policyPathOf(around, flags);
   const text = readPolicyText(path);
   if (text === undefined && flags.policy !== undefined)
-    throw new Fault('CONFIG_INVALID', `there is no policy file ${path}`, { path });
+    throw new Fault('CONFIG_INVALID', `there is no policy file ${path}; create it, or leave out --policy`, {
+      path,
+    });
   return text;
 }
 

@@ -209,7 +209,8 @@ export function readPolicyText(path: string): string | undefined {
   }
 }
 
-function unreadableWords(errno: string): string {
+/** The reason why a file cannot be read, for the user, with the cure if there is one. */
+export function unreadableWords(errno: string): string {
   if (errno === 'EACCES') return 'EACCES: give this user the permission to read it';
   return errno === 'EISDIR' ? 'it is a folder' : errno;
 }

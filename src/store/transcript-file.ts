@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, Fault, isMissing, unlessErrno } from '../model/fault.ts';
+import { unreadableWords } from './prepare-home.ts';
 
 /** The file of a conversation, to be read once from beginning to end. */
 interface TranscriptFile {
@@ -30,7 +31,7 @@ const CHUNK_BYTES = 1 << 20;
 export function openTranscript(path: string): TranscriptFile {
   try {
     const stats = statSync(path);
-    if (!stats.isFile()) throw new Fault('IO_FAILED', `${path} is not a file`, { path });
+    if (!stats.isFile()) throw new Fault('IO_FAILED', `${path} is not a file; name a transcript`, { path });
     const project = projectOf(path);
     const file = { size: stats.size, chunks: chunksOf(path) };
     return project === undefined ? file : { ...file, project };
@@ -98,7 +99,7 @@ async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
 
 function unreadable(path: string, error: unknown): unknown {
   if (error instanceof Fault || errnoOf(error) === undefined) return error;
-  const why = isMissing(error) ? 'there is no such file' : errnoOf(error);
+  const why = isMissing(error) ? 'there is no such file' : unreadableWords(errnoOf(error) ?? String(error));
   return new Fault('IO_FAILED', `cannot read ${path}: ${why}`, { cause: error, path });
 }
 

@@ -72,7 +72,7 @@ export function acceptedOf(header: string | undefined, types: readonly string[])
 const KEEP_ALIVE_MS = 75_000;
 
 const LISTENING: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program uses that port',
+  EADDRINUSE: 'another program uses that port; choose another one',
   EACCES: 'this user may not use that port; choose one above 1023',
 };
 

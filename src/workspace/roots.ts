@@ -59,7 +59,7 @@ function openRoot(given: string, guarantee: Guarantee): Root {
   try {
     canonical = slashes(realpathSync.native(given));
     if (!statSync(canonical).isDirectory()) {
-      throw new Fault('CONFIG_INVALID', `the workspace root is not a folder: ${given}`, {
+      throw new Fault('CONFIG_INVALID', `the workspace root is not a folder; name a folder: ${given}`, {
         path: given,
         reason: 'not-a-directory',
       });
@@ -73,7 +73,7 @@ function openRoot(given: string, guarantee: Guarantee): Root {
   } catch (error) {
     if (error instanceof Fault) throw error;
     const message = isMissing(error)
-      ? `the workspace root does not exist: ${given}`
+      ? `the workspace root does not exist; create it or name another one: ${given}`
       : `the workspace root cannot be opened (${errnoOf(error) ?? String(error)}): ${given}`;
     throw new Fault('CONFIG_INVALID', message, {
       cause: error,

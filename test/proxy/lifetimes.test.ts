@@ -71,7 +71,9 @@ describe('the proxy and its server end together', () => {
       params: { name: 'write_file', arguments: args },
     });
     expect(await proxy.exited).toEqual({ code: 3, signal: null });
-    expect(proxy.errors).toContain('lookfirst: the server ended with exit code 3\n');
+    expect(proxy.errors).toContain(
+      'lookfirst: the server ended with exit code 3; run its command alone to see why [IO_FAILED]\n',
+    );
   });
 
   it('calls that were sent before the end of the input are still made and answered', async () => {

@@ -91,7 +91,8 @@ const KEPT: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EB
 
 function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   const why = errnoOf(error);
-  const message = `cannot ${what} ${path}${why === undefined ? '' : ` (${why})`}`;
+  const cure = why === 'EACCES' ? ': give this user the permission' : '';
+  const message = `cannot ${what} ${path}${why === undefined ? '' : ` (${why}${cure})`}`;
   return new Fault('IO_FAILED', message, { cause: error, path });
 }
 

@@ -305,7 +305,9 @@ describe('a file that cannot be edited', () => {
     chmodSync(join(project, '.vscode'), 0o555);
     chmodSync(project, 0o755);
     chmodSync(dirname(project), 0o755);
-    expect(() => asNobody(() => run('init', 'vscode'))).toThrow(/^cannot write .* \(EACCES\)$/);
+    expect(() => asNobody(() => run('init', 'vscode'))).toThrow(
+      /^cannot write .* \(EACCES: give this user the permission\)$/,
+    );
   });
 });
 

@@ -72,7 +72,9 @@ function planProxy(
   const existing = files.filter(({ path }) => exists(path));
   const [first] = files;
   if (existing.length === 0 && first !== undefined)
-    return [{ ok: false, file: first.path, reason: 'there is no such file' }];
+    return [
+      { ok: false, file: first.path, reason: `it does not exist, so there is no server ${proxy} to check` },
+    ];
   const failed: ConfigureReport[] = [];
   for (const { path, scope } of existing) {
     const prefix = proxyLaunch(dirOf(request, scope), places.platform, starter);

@@ -247,9 +247,13 @@ function makeFile(file: string): void {
   }
   // Refuse a pipe, which would block, and a device, next to which SQLite would create files.
   if (!stats.isFile())
-    throw new Fault('STORE_FAILED', `the state database ${file} is not a file: choose another store`, {
-      path: file,
-    });
+    throw new Fault(
+      'STORE_FAILED',
+      `the state database ${file} is not a file: remove it, or choose another store`,
+      {
+        path: file,
+      },
+    );
 }
 
 function prepare(db: SqliteDatabase, file: string): void {

@@ -81,7 +81,7 @@ export {
 
 /** A workspace open for any number of sessions in this process. */
 export interface Sessions {
-  /** What the user should know about the store and the policy file. */
+  /** Warnings about the store and the policy file, for the user. */
   readonly warnings: readonly string[];
   /**
    * Returns the session with this id: the open one, a stored one that is resumed, or a new one.

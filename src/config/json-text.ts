@@ -41,8 +41,8 @@ export function parseJsonTree(text: string): {
 }
 
 /**
- * Where a key of the settings is, as `LINE:COLUMN`. `key` is a path such as `proxy.servers[0]`. For a
- * key that is not there, the place of the nearest object or array around it.
+ * The position of a settings key, as `LINE:COLUMN`. `key` is a path such as `proxy.servers[0]`. For
+ * a key that is not there, the place of the nearest object or array around it.
  */
 export function settingPlace(text: string, key: string): string {
   const plain = text.replace(/^\uFEFF/, '');
@@ -57,7 +57,7 @@ export function settingPlace(text: string, key: string): string {
   return lineAndColumn(plain, tree.offset);
 }
 
-/** What each mistake that the parser reports means for a user. Others read "this is not JSON". */
+/** The parser's error codes in words for users. Others read "this is not JSON". */
 const MISTAKES: Readonly<Record<string, string>> = {
   InvalidSymbol: 'this word needs double quotes',
   InvalidNumberFormat: 'this is not a number',

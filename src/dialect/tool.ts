@@ -31,7 +31,7 @@ export const ADDS: Annotations = { ...READS, readOnlyHint: false, idempotentHint
 interface CallBase<K extends keyof Operations> {
   readonly kind: K;
   readonly operation: Operations[K];
-  /** What the answer says about the arguments, if they had to be repaired. */
+  /** The sentence about arguments that had to be repaired. */
   readonly note?: string;
   /** Text that this dialect puts before a refusal, if any. */
   readonly foreword?: (refusal: Refusal, context: RenderContext) => string | undefined;

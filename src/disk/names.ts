@@ -19,9 +19,9 @@ import { retain } from './shelf.ts';
 const TEMP_PREFIX = '.lookfirst-';
 
 /**
- * What a temporary name is for. `new`: new bytes until they get the path's name, and then the old
- * file. `old`: an entry that was renamed away from its path for a moment. `back`: an old file that
- * is about to get its name back.
+ * The purpose of a temporary name. `new`: new bytes until they get the path's name, and then the
+ * old file. `old`: an entry that was renamed away from its path for a moment. `back`: an old file
+ * that is about to get its name back.
  */
 export type TempUse = 'new' | 'old' | 'back';
 
@@ -132,9 +132,9 @@ export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-l
 }
 
 /**
- * Renames `from` to `to` if `to` is free; false if it is taken. Of several concurrent callers, one
- * succeeds. On file systems without hard links, `to` is briefly an empty file, and bytes written
- * into that file are lost.
+ * Renames `from` to `to` if `to` is free; false if it is taken. If several callers try at the same
+ * time, one succeeds. On file systems without hard links, `to` is briefly an empty file, and bytes
+ * written into that file are lost.
  */
 export function moveIfFree(from: string, to: string): boolean {
   const linked = linkIfFree(from, to);

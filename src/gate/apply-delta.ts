@@ -23,7 +23,7 @@ import { type Displaced, keptContent } from './announce.ts';
 import type { PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
-/** What applying one delta did. */
+/** The result of applying one delta. */
 export interface AppliedDelta {
   readonly ok: true;
   /** The replaced or removed file, already moved out of the workspace. */

@@ -110,8 +110,8 @@ interface AuthorContext {
 const UNSTASHES = /\bstash\s+(?:pop|apply|branch)\b/;
 
 /**
- * The session whose uncommitted work is content of a file: one of another family, or else the one
- * that asks. Undefined for text that no recorded change wrote.
+ * The session whose uncommitted work this content of a file is. Prefers a session of another family
+ * to the one that asks. Undefined for text that no recorded change wrote.
  */
 export async function authorOf(
   world: World,

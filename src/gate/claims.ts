@@ -211,7 +211,10 @@ export class Claims {
     return { notice: { kind: 'others-at-work', claims: told, cut }, entries };
   }
 
-  /** The deltas on files. Of very many, only those on files that other sessions have changed. */
+  /**
+   * The deltas on files. If there are very many, returns only those on files that other sessions
+   * have changed.
+   */
   #concerned(knowledge: Knowledge, deltas: readonly Delta[]): readonly Delta[] {
     const files = byPath(deltas).filter((delta) => !isFolder(delta));
     if (files.length <= MAX_QUERIES) return files;

@@ -103,8 +103,8 @@ async function changesMatching(
 }
 
 /**
- * The replaced and removed files by the hash of their bytes. Of files with equal bytes, the map
- * holds the one with the newest change and names the paths of the others.
+ * The replaced and removed files by the hash of their bytes. If several files have equal bytes, the
+ * map holds the one with the newest change and the paths of the others.
  */
 function displacedBy(changes: readonly Entry[]): ReadonlyMap<string, DisplacedFile> {
   const displaced = new Map<string, DisplacedFile>();

@@ -15,7 +15,10 @@ import type { World } from './world.ts';
 
 /** A notice names at most this many lost things and counts the rest. */
 const MAX_NAMED = 10;
-/** Of at most this many lost files the journal is asked who wrote them. The rest counts as written by others. */
+/**
+ * Maximum number of lost files whose writers are looked up in the journal. The rest counts as
+ * written by others.
+ */
 const MAX_AUTHORS = 200;
 /** Time limit for all questions to git. */
 const GIT_MS = 5_000;
@@ -31,7 +34,10 @@ interface LostFile {
   readonly inStash?: true;
 }
 
-/** What a command has removed. `names`: descriptions for the agent. `inStash`: the files of which a stash has a copy. */
+/**
+ * The things that a command has removed. `names`: descriptions for the agent. `inStash`: the files
+ * of which a stash has a copy.
+ */
 export interface Losses {
   readonly names: readonly string[];
   readonly inStash: readonly string[];

@@ -44,7 +44,7 @@ export interface ChangePlan {
   /** Further result fields of an edit. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
   readonly result: Omit<ChangeResult, 'change'>;
-  /** What the session knows after the change. */
+  /** The session's knowledge after the change. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session then knows to be gone. */
   readonly tombstones: readonly string[];

@@ -183,8 +183,8 @@ function makeFolderPlan(located: Located): ChangePlan {
 }
 
 /**
- * Moves a file, link or folder. The file that it overwrites is removed first. What the session has
- * seen of the source then counts for the new path.
+ * Moves a file, link or folder. The file that it overwrites is removed first. The session's views
+ * of the source then count for the new path.
  */
 function movePlan({ source, destination, side, stamp, overwrites, sightings }: Move): ChangePlan {
   const from = source.place.path;

@@ -205,8 +205,8 @@ async function reconsidered<T extends { readonly ok: true }>(
 }
 
 /**
- * Under `staleness: confirm`, the first try of a stale change is refused with a warning. The same
- * change passes when repeated, unless the file has changed again.
+ * Under `staleness: confirm`, the first try of a stale change is refused with a warning. Repeating
+ * the change makes it, unless the file has changed again.
  */
 async function unlessConfirmed<T extends { readonly ok: true }>(
   world: World,

@@ -231,8 +231,8 @@ export async function outsideChange(
 }
 
 /**
- * A diff that fits into a refusal. Of a larger diff, only the beginning is shown: the session must
- * read the file. Lines that are cut off do not count as seen.
+ * A diff that fits into a refusal. A larger diff is cut to its beginning, and the session must read
+ * the file. Lines that are cut off do not count as seen.
  */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
   // Cut lines only where reads cut them. A line that is cut shorter would not count as seen, and

@@ -41,7 +41,7 @@ export async function worldFor(
   return { ...world, disk: isBatch ? batchContext(disk) : disk };
 }
 
-/** What a change has done, to be recorded. */
+/** The effects of a change, to be recorded. */
 export interface DoneChange {
   readonly deltas: readonly Delta[];
   readonly displaced: readonly Displaced[];
@@ -176,7 +176,7 @@ export class RunningChange {
     await disk.sync.sync([disk.retained, ...new Set(this.#steps.map(({ delta }) => delta.path.root))]);
   }
 
-  /** What was done, after all deltas were applied. */
+  /** The effects of the change, after all deltas were applied. */
   get done(): DoneChange {
     const [deltas, displaced]: [Delta[], Displaced[]] = [[], []];
     const stayed = new Set<string>();
@@ -196,7 +196,7 @@ export class RunningChange {
     return { deltas, displaced, results, ...this.#knowledge(stayed, committed), stayed };
   }
 
-  /** What the session knows after the change. */
+  /** The session's knowledge after the change. */
   #knowledge(
     stayed: ReadonlySet<string>,
     committed: ReadonlyMap<string, Committed>,

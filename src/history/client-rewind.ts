@@ -14,7 +14,10 @@ import {
  * conversation. The model no longer has this part in its context.
  */
 interface CutOff {
-  /** The last moment before the part that was cut off. What the model saw until then still counts. */
+  /**
+   * The last moment before the part that was cut off. Everything that the model saw before then
+   * still counts.
+   */
   readonly afterMs: number;
   /** The time at which the conversation continued after the cut. */
   readonly untilMs: number;

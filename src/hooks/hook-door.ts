@@ -158,8 +158,8 @@ export class HookDoor {
   }
 
   /**
-   * What the session is told if our entries are gone from the client's settings: once, and again at
-   * each prompt. The client itself notices only at its next start.
+   * The warning for the session if our entries are gone from the client's settings: given once, and
+   * again at each prompt. The client itself notices only at its next start.
    */
   async #lostNotice(
     { session, home, roots, userHome }: Scene,

@@ -104,7 +104,7 @@ export async function tamperRefusal(
   if (text.includes('disableAllHooks')) return tampering('the hooks of the client', 'switch off');
   // A line that names the state folder or one of our files runs only if it just reads.
   if (names(text, scene.home) || OWN_FILES.test(text)) return tampering('the state of Lookfirst');
-  // The same holds for the policy file.
+  // This also holds for the policy file.
   const { policyFile } = scene;
   if (policyFile !== undefined && names(text, policyFile)) return tampering(policyFile);
   // A line that sets a program in git's configuration does not run.
@@ -128,7 +128,7 @@ async function settingsRefusal(
     const isOnLayer = layer === 'expected' && (await scene.session.resolve(path)).ok;
     // A line that names a client's file with our entries, or its folder, runs only if it just reads.
     if (!isOnLayer && (await scene.session.forHost().holdsOurs(path))) return tampering(name);
-    // The same holds for a line that names a client's settings and a key that switches hooks off.
+    // This also holds for a line that names a client's settings and a key that switches hooks off.
     if (switchIn(shown.rest, path) !== undefined) return tampering('the hooks of the client', 'switch off');
   }
   return undefined;
@@ -145,7 +145,7 @@ const WITH_VALUE = new Set([
   '--value',
   '--url',
 ]);
-/** What `git config` may do besides setting: these words and options only read. */
+/** Words and options with which `git config` only reads. */
 const READS_CONFIG = /^(?:--?(?:get.*|list|l|show-.*|name-only)|get|list)$/;
 
 /** The setting that a call of git sets or removes, if its value is a program; undefined otherwise. */

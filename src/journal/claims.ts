@@ -49,7 +49,7 @@ function claimOf({ session, turn, root, atMs }: NewEntry, { key, relative, befor
   };
 }
 
-/** The same claim, begun by an earlier change. */
+/** This claim, begun by an earlier change. */
 function since({ before: _, ...claim }: Claim, { atMs }: NewEntry, { before }: Delta): Claim {
   return { ...claim, sinceMs: atMs, ...defined({ before: fingerprintIn(before) }) };
 }

@@ -4,8 +4,8 @@ import type { AtRisk, RefusalOf, Writer } from '../model/verdict.ts';
 const MAX_NAMED = 50;
 
 /**
- * Why nothing else has the bytes of a thing. `at-work`: it counts only if it is another session's
- * present work.
+ * The reason why nothing else has the bytes of a thing. `at-work`: it counts only if it is another
+ * session's present work.
  */
 export type OnlyCopy =
   | 'uncommitted'

@@ -20,13 +20,13 @@ import {
 /** Maximum number of pages that are remembered of one file: with 2000 lines each, 400,000 lines. */
 const MAX_PAGES = 200;
 
-/** What the session knows after one more view, which is to be recorded. */
+/** Adds one view, which is to be recorded, to the session's knowledge. */
 export function afterView(known: Sighting | undefined, next: Sighting): Sighting {
   if (known === undefined || known.tombstone === true || next.tombstone === true) return next;
   return next.how === 'edit' ? afterEdit(known, next) : addView(known, next);
 }
 
-/** What two views of the same bytes show together. */
+/** Joins two views of the same bytes. */
 export function joinViews(old: Sighting | undefined, next: Sighting): Sighting {
   if (old === undefined) return next;
   if (next.how !== 'edit') return addView(old, next);

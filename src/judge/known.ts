@@ -9,7 +9,7 @@ import { joinViews, sameBytes, sawWhole } from './join-views.ts';
 const MAX_SEEN_BEFORE = 8;
 
 /**
- * What a session knows of a path in a call that arrived at `moment`: its newest view that counts,
+ * A session's knowledge of a path in a call that arrived at `moment`: its newest view that counts,
  * the other views of the same bytes, and the states that it saw whole before. Undefined if it never
  * saw the file. The result may be a tombstone (deleted file) or a stub (forgotten sighting).
  */

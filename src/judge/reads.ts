@@ -5,7 +5,7 @@ import type { How, Sighting } from '../model/sighting.ts';
 const MERE_VIEWS: ReadonlySet<How> = new Set(['output', 'cure']);
 
 /**
- * True if a view may be recorded. Where a read of any part allows an overwrite, only reads and the
+ * True if a view may be recorded. If a read of any part allows an overwrite, only reads and the
  * session's own changes count. There, a search hit or a command's output never counts, and a diff
  * counts only for a file that the session has read already.
  */

@@ -17,8 +17,8 @@ export interface ApprovalRequest {
 export type Approval = 'approved' | 'declined' | undefined;
 
 /**
- * One call of a client. What its answer shows counts as seen only for calls that arrive after the
- * answer was sent. Moments are times of `performance.now()`, which never runs backwards.
+ * One call of a client. Its answer counts as seen only for calls that arrive after the answer was
+ * sent. Moments are times of `performance.now()`, which never runs backwards.
  */
 export class ClientCall {
   readonly arrivedAt: number;

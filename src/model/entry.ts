@@ -142,8 +142,9 @@ export interface NewEntry extends Partial<TurnMark> {
 }
 
 /**
- * What happened to a session. `continued`: another process, or a user's next command, continues it.
- * `turn-ended` and `forgotten` also end its claims. `imported`: files of a transcript count as seen.
+ * An event of a session. `continued`: another process, or a user's next command, continues it.
+ * `turn-ended` and `forgotten` also end its claims. `imported`: files of a transcript count as
+ * seen.
  */
 export type SessionEvent =
   | 'opened'

@@ -308,7 +308,7 @@ export interface CommandOutput {
 export interface RunResult {
   /** Absent if the command was stopped. */
   readonly exitCode?: number;
-  /** Why the command was stopped. A stopped command changes nothing. */
+  /** The reason why the command was stopped. A stopped command changes nothing. */
   readonly ended?: 'timeout' | 'cancelled';
   readonly output: CommandOutput;
   /** Id of the change in the journal; absent if nothing was changed or committed. */
@@ -332,7 +332,10 @@ export interface RunResult {
   readonly droppedBits: readonly string[];
   /** The command lines of processes that the command left running. They were ended with it. */
   readonly endedProcesses: readonly string[];
-  /** What the command removed that exists nowhere else. Empty if it removed nothing of that kind. */
+  /**
+   * The things that the command removed and that exist nowhere else. Empty if it removed nothing of
+   * that kind.
+   */
   readonly notices: readonly Notice[];
 }
 

@@ -191,13 +191,13 @@ export type Harm = 'nothing' | 'files' | 'git';
 
 /** Options for a shell command that the host itself runs. */
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
-  /** What the command may destroy, if the caller has parsed its line. */
+  /** The things that the command may destroy, if the caller has parsed its line. */
   readonly harm?: Harm | undefined;
   /** Files that the command certainly writes, including files that do not exist yet. */
   readonly writes?: readonly string[] | undefined;
   /**
-   * Paths of files and links that the command may move. They are stored, because git does not store
-   * those that it ignores.
+   * Paths of files and links that the command may move. Ignored files are stored too, because git
+   * has no copy of them.
    */
   readonly moves?: readonly string[] | undefined;
   /** Files outside the workspace to store too. */

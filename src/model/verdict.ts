@@ -103,7 +103,10 @@ export interface AtRisk {
   /** A path, as the caller may write it, or the name of a branch or stash entry. */
   readonly what: string;
   readonly kind: 'file' | 'folder' | 'link' | 'index' | 'ref' | 'stash' | 'repository' | 'worktree';
-  /** Why nothing else has its bytes, in a few words: `not committed`, `outside the workspace`. */
+  /**
+   * The reason why nothing else has the bytes, in a few words: `not committed`, `outside the
+   * workspace`.
+   */
   readonly reason: string;
 }
 

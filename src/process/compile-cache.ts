@@ -54,8 +54,7 @@ export function keepCompiledCode({ folders, sources, name }: CompiledCodeOptions
     return undefined;
   }
   // Use no compiled code if Node was started with flags, because V8 rejects code compiled under
-  // other flags. The same applies while coverage is counted: V8 counts only code that it compiled
-  // itself.
+  // other flags. Also off while coverage is measured: V8 counts only code that it compiled itself.
   if (process.execArgv.length > 0 || process.env['NODE_OPTIONS'] || process.env['NODE_V8_COVERAGE'])
     return undefined;
   const { arch, versions } = process;

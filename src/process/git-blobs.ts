@@ -255,7 +255,7 @@ export async function bytesAtSnapshot(
 
 type ReadablePlace = Pick<TreeSnapshot, 'root' | 'index' | 'repository'>;
 
-/** Where git can read blobs and attributes: of a worktree that was removed, in its repository. */
+/** The folder in which git reads blobs and attributes; for a removed worktree, its repository. */
 function readablePlace({ root, index, shared }: TreeSnapshot): ReadablePlace {
   return shared === undefined || existsSync(root)
     ? { root, index }

@@ -68,7 +68,10 @@ export async function takeSnapshot(
   return { tree: { ...place, atMs, loose, uncovered, converted }, ignored };
 }
 
-/** A snapshot, and what git ignored then. A folder of which it ignores everything ends with a slash. */
+/**
+ * A snapshot, and what git ignored then. If git ignores everything in a folder, the folder is
+ * listed with a slash at the end.
+ */
 export interface TakenSnapshot {
   readonly tree: TreeSnapshot;
   readonly ignored: readonly string[];

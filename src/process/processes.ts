@@ -97,7 +97,7 @@ export interface ExpiredWork {
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
-  /** What is remembered of repositories between commands. */
+  /** Facts about repositories that are remembered between commands. */
   readonly gitFacts: GitFacts = new GitFacts();
   #tidying: NodeJS.Timeout | undefined;
 

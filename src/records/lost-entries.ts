@@ -14,7 +14,7 @@ interface LostEntries {
   readonly path: string;
 }
 
-/** Where to look for settings files. */
+/** The folders in which to look for settings files. */
 interface SettingsPlaces {
   /** The state folder, where `init` records the files that it writes. */
   readonly home: string;
@@ -52,7 +52,7 @@ function isLost(path: string, mark: RegExp): boolean {
   return bytes !== 'too-large' && !mark.test(bytes?.toString('utf8') ?? '');
 }
 
-/** What a record of `init` says: the file, and what the file contains as long as our entries are in it. */
+/** A record of `init`: the file, and the text that it contains as long as our entries are in it. */
 function recordIn(
   dir: NamedDirectory,
   name: string,
@@ -65,7 +65,7 @@ function recordIn(
   return { path, mark: hasHooks ? /lookfirst-(?:hook|opencode)\b/ : /lookfirst/ };
 }
 
-/** What users and agents are told about lost entries. */
+/** The warning about lost entries, for users and agents. */
 export function lostText({ client, path }: LostEntries): string {
   return `the entries of Lookfirst in ${path} are gone: git or another program removed them, and the client runs unchecked when it starts again. Run: lookfirst init ${client}`;
 }

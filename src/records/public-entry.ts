@@ -13,7 +13,7 @@ export interface Effect extends Omit<Delta, 'movedFrom'> {
 
 /** A journal entry as programs see it. */
 export interface PublicEntry extends Omit<Entry, 'deltas'> {
-  /** What a change did, path by path. */
+  /** The effects of a change, path by path. */
   readonly effects?: readonly Effect[];
 }
 

@@ -42,7 +42,7 @@ export interface AnnouncedShell {
 
 /**
  * Finds the announced command that a line of the client's shell contains. The client quotes the
- * command and adds to it, so only letters and digits are compared. Of several equal commands,
+ * command and adds to it, so only letters and digits are compared. If several commands are equal,
  * returns the oldest that no other process runs.
  */
 export async function announcedShell(

@@ -1,7 +1,7 @@
 import { relative, resolve, sep } from 'node:path';
 import { gitOutput, ignoredByGit } from '../process/git.ts';
 
-/** What git knows about some files of a project. */
+/** Git's knowledge about some files of a project. */
 export interface ProjectGit {
   /** The file with the patterns that git ignores on this machine only. */
   readonly excludeFile: string;
@@ -13,7 +13,7 @@ export interface ProjectGit {
   readonly ignored: ReadonlySet<string>;
 }
 
-/** What git knows about files with these full paths. Undefined if the project is in no repository. */
+/** Git's knowledge about files with these full paths. Undefined if the project is in no repository. */
 export async function projectGit(project: string, paths: readonly string[]): Promise<ProjectGit | undefined> {
   const places = await gitOutput(project, ['rev-parse', '--git-path', 'info/exclude', '--show-toplevel']);
   const [exclude = '', top = ''] = places?.split('\n') ?? [];

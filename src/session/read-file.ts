@@ -73,7 +73,10 @@ export async function readFile(
   }
 }
 
-/** What the session knows of a file, or `later`. A read destroys nothing, so it succeeds without the store. */
+/**
+ * The session's knowledge of a file, or `later`. A read destroys nothing, so it succeeds without
+ * the store.
+ */
 function seenNow(knowledge: Knowledge, key: string): Sighting | 'later' | undefined {
   try {
     return knowledge.recallNow(key);
@@ -198,7 +201,7 @@ async function recorded(reading: OpenRead, shown: Shown): Promise<Outcome<ReadRe
   }
 }
 
-/** What the session has seen of the file after a read that counts for nothing. */
+/** The session's knowledge of the file after a read that counts for nothing. */
 const UNSEEN: Pick<Sighting, 'coverage' | 'fingerprint' | 'flags'> = {
   coverage: NOTHING,
   fingerprint: undefined,

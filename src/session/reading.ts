@@ -85,7 +85,7 @@ export interface PageText {
   readonly media?: NonNullable<ReadResult['media']>;
 }
 
-/** What a read shows, before it is recorded. */
+/** The content that a read shows, before it is recorded. */
 export interface Shown {
   readonly page: PageText;
   readonly facts: Pick<ReadResult, 'from' | 'to' | 'totalLines' | 'sizeBytes' | 'encoding'>;

@@ -111,7 +111,7 @@ export async function runCommand(
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
 }
 
-/** Where a command runs, and whether it may change files outside the workspace. */
+/** The folder of a command, and whether it may change files outside the workspace. */
 export interface LineReach {
   readonly cwd: string;
   readonly reaches: 'outside' | 'workspace';

@@ -69,7 +69,7 @@ const RECORD_MS = 2000;
 /** A workspace open for any number of sessions in this process. */
 export class Sessions implements SessionHost {
   readonly world: World;
-  /** What the user should know about the store and the policy file. */
+  /** Warnings about the store and the policy file, for the user. */
   readonly warnings: readonly string[];
   readonly #close: () => Promise<void>;
   /**

@@ -56,8 +56,8 @@ export interface Images {
 }
 
 /**
- * Why a caller checks for a stored content. `read`: to read it now. `rely`: a change will need it,
- * so it counts as stored just now, and a clean-up that is under way leaves it.
+ * A caller's reason to check for stored content. `read`: to read it now. `rely`: a change will need
+ * it, so it counts as stored just now, and a clean-up that is under way leaves it.
  */
 export type ImagePurpose = 'read' | 'rely';
 

@@ -17,19 +17,20 @@ export interface Store {
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
   /**
-   * What this session was shown of a file, as far as this process can answer without a server;
-   * undefined if it cannot. A network store may answer from memory and miss what other processes
-   * recorded in the last seconds: a read destroys nothing.
+   * Returns what this session was shown of a file; undefined if this process would have to query a
+   * server. A network store may answer from memory and miss what other processes recorded in the
+   * last seconds: a read destroys nothing.
    */
   recall(session: string, key: string): Seen | undefined;
   /**
-   * What a session was shown of several files, in one round trip, never from memory alone: changes
-   * are judged by it. Files that the session has not seen are absent.
+   * Returns what a session was shown of several files, in one round trip. Never answers from memory
+   * alone, because changes are judged by the result. Files that the session has not seen are
+   * absent.
    */
   recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>>;
   /** Looks up everything with which a change of locked files begins, in one round trip. Without a session, nothing was seen. */
   atLocked(keys: readonly string[], session?: string): Promise<AtLocked>;
-  /** What the session knows of every file that it has seen, including losses. */
+  /** Returns what the session knows of every file that it has seen, including losses. */
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;

@@ -122,9 +122,9 @@ interface Places {
 const MAX_DEPTH = 5;
 
 /**
- * The transcripts that this user's clients have stored, by client, then by path. Of Claude Code's
- * transcripts, lists only those of projects that may contain `root` or be inside it, judged by
- * their folder names. Skips unreadable folders.
+ * The transcripts that this user's clients have stored, by client, then by path. Lists only Claude
+ * Code transcripts of projects that may contain `root` or be inside it, going by their folder
+ * names. Skips unreadable folders.
  */
 export function findTranscripts({ home, env }: Places, root: string): readonly FoundTranscript[] {
   const claude = join(env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'), 'projects');

@@ -50,9 +50,9 @@ interface Haystack {
 }
 
 /**
- * Of a longer pattern, only this many characters, its prefix, are searched natively. The rest is
- * compared at each hit. In a text that repeats itself, the native search for a long pattern takes
- * time proportional to pattern × text: two minutes for 5 MB of one letter.
+ * Maximum length of a pattern's prefix that is searched natively. The rest is compared at each hit.
+ * In a text that repeats itself, the native search for a long pattern takes time proportional to
+ * pattern × text: two minutes for 5 MB of one letter.
  */
 const PREFIX = 64;
 /**

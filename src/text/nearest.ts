@@ -12,8 +12,7 @@ const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
 /**
  * Only this many lines of the anchor (the text to replace) are searched for in the file: the
- * longest ones. Of the similar lines found there, only the best MAX_CANDIDATES are compared in
- * detail.
+ * longest ones. Compares only the best MAX_CANDIDATES of the similar lines found there in detail.
  */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 40;

@@ -237,7 +237,10 @@ export class SessionPool {
     }
   }
 
-  /** Ends a transport's session. What the session has read is forgotten as soon as no call uses the session. */
+  /**
+   * Ends a transport's session. The session's reads are forgotten as soon as no call uses the
+   * session.
+   */
   async end(hint: string): Promise<void> {
     await this.#drop(keyOf({ kind: 'transport', hint }));
   }

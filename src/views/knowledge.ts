@@ -37,9 +37,9 @@ export const SAME_MOMENT_MS = 1000;
 const MANY_GONE = 1000;
 
 /**
- * What one session knows, as one of its calls may use it: only what was shown before the call
- * arrived. Without a call: everything. Views are only added, so several processes may add views of
- * one session at the same time.
+ * A session's knowledge for one of its calls: only what was shown before the call arrived. Without
+ * a call: everything. Views are only added, so several processes may add views of one session at
+ * the same time.
  */
 export class Knowledge {
   readonly session: string;
@@ -48,7 +48,7 @@ export class Knowledge {
   readonly #options: KnowledgeOptions;
   readonly #store: Store;
   readonly #state: SessionState;
-  /** What the store answered for files that the call has locked, so that it is asked once. */
+  /** The store's answers for files that the call has locked, so that each is queried once. */
   readonly #held = new Map<string, Seen>();
   /** The lines of own changes that count only when the call is answered; see `tells`. */
   readonly #untold = new Map<string, Partial<Sighting> | undefined>();
@@ -61,7 +61,7 @@ export class Knowledge {
     this.call = call;
   }
 
-  /** The same session, for one call. */
+  /** The session's knowledge for one call. */
   during(call: ClientCall | undefined): Knowledge {
     return call === undefined ? this : new Knowledge(this.#options, call, this.#state);
   }
@@ -81,7 +81,10 @@ export class Knowledge {
     return turn === undefined ? { session } : { session, turn };
   }
 
-  /** What the session knows. It may be a tombstone (deleted file) or a stub (forgotten sighting): refusals report them. */
+  /**
+   * The session's knowledge. It may be a tombstone (deleted file) or a stub (forgotten sighting):
+   * refusals report them.
+   */
   async recall(key: string): Promise<Sighting | undefined> {
     const seen = this.#held.get(key) ?? this.#store.recall(this.session, key);
     return knownOf(seen ?? (await this.#asked(key)), this.call?.arrivedAt);
@@ -198,7 +201,7 @@ export class Knowledge {
     return known;
   }
 
-  /** What is left of a sighting, which the session may have lost since it was recalled. */
+  /** The rest of a sighting, which the session may have lost since it was recalled. */
   #stillKnown(key: string): Promise<Sighting | undefined> {
     return unlessStoreFails(
       () => this.recall(key),
@@ -377,7 +380,7 @@ export class Knowledge {
     return { kept: kept.size, dropped: failed.length };
   }
 
-  /** Records a loss. What was recorded before it is lost too. */
+  /** Records a loss. Everything recorded before it is lost too. */
   async #lose(writes: Writes): Promise<void> {
     const { recording, room } = this.#state;
     this.#state.lostAt = performance.now();

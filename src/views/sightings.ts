@@ -20,8 +20,8 @@ export function licenses(sighting: Sighting): boolean {
 
 /**
  * Returns a function that finds a sighting by bytes instead of by name, and converts it to a
- * sighting of the file `key`. Of several sightings of the same bytes, takes one that shows them
- * whole. Ignores listings, and sightings without lines.
+ * sighting of the file `key`. If there are several sightings of the same bytes, takes one that
+ * shows them whole. Ignores listings, and sightings without lines.
  */
 export function sightingsByBytes(
   sightings: readonly Sighting[],

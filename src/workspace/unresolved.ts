@@ -1,6 +1,6 @@
 import type { Action, NextStep, Refusal } from '../model/verdict.ts';
 
-/** Why a path could not be resolved. */
+/** The reason why a path could not be resolved. */
 type Cause =
   | { readonly kind: 'escapes' }
   | { readonly kind: 'invalid'; readonly reason: string }

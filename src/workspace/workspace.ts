@@ -56,7 +56,7 @@ export function absenceOf({ missing }: Absent): Pick<RefusalOf<'NOT_FOUND'>, 'de
 /** The result of `locate`. The caller owns `place.dir` and closes it. */
 export type Located = Found | Absent;
 
-/** What a path led to when it was resolved. Its folder is closed. */
+/** The target of a path when it was resolved. Its folder is closed. */
 export type Resolved = { readonly path: ResolvedPath } & (Omit<Found, 'place'> | Omit<Absent, 'place'>);
 
 /** A path as a caller writes it, and what it is wanted for. `links`: see `locate`. */

@@ -212,7 +212,7 @@ async function printNext(
   if (next.length > 0) await terminal.print(`Next: ${next.at(-1)}`);
 }
 
-/** What `init` without a client prints: the clients that this user has. */
+/** The answer of `init` without a client: the clients that this user has. */
 async function listClients(cli: Cli): Promise<ExitCode> {
   const { platform, env, cwd, homeFolder, terminal } = cli;
   const found = detectedClients({ platform, env, home: requiredHome(homeFolder), project: cwd });

@@ -60,7 +60,7 @@ interface Versions {
   readonly now: Settings | undefined;
 }
 
-/** What the change does to our entries, in words; undefined if they stay as they are. */
+/** Describes what the change does to our entries; undefined if they stay unchanged. */
 function changedEntry(file: SettingsFile, { before, after, old, now }: Versions): string | undefined {
   if (old?.isValid === false) return sameMarks(before, after) ? undefined : 'lines with the name lookfirst';
   const earlier = ownEntries(file, old);
@@ -90,7 +90,10 @@ interface OwnEntry {
   readonly isNamed: boolean;
 }
 
-/** Our entries in a file, by their place and content. Of members with equal keys, the last counts. */
+/**
+ * Our entries in a file, by their place and content. If several members have the same key, the last
+ * one counts.
+ */
 function ownEntries(file: SettingsFile, settings: Settings | undefined): ReadonlyMap<string, OwnEntry> {
   const found = new Map<string, OwnEntry>();
   if (settings?.value === undefined) return found;

@@ -16,7 +16,7 @@ export interface SettingsFile {
   readonly path: RegExp;
   /** `program`: the client runs the file itself. */
   readonly format: 'json' | 'toml' | 'program';
-  /** Where `lookfirst init` writes. An entry there is ours if it contains our name. */
+  /** The places where `lookfirst init` writes. An entry there is ours if it contains our name. */
   readonly entries: readonly string[];
   /** Values without our name that `lookfirst init --only` writes. They deny the client's own tools. */
   readonly denials?: readonly KeyRule[];

@@ -55,7 +55,7 @@ export interface LayerCommit {
    * arrival do not count as seen for this call. Absent if the client sends one call at a time.
    */
   readonly times?: ClientCall | undefined;
-  /** What the command has changed in other worktrees, which its layer did not cover. */
+  /** The command's changes in other worktrees, which its layer did not cover. */
   readonly made?: readonly Delta[];
 }
 

@@ -20,7 +20,7 @@ import type { World } from '../world.ts';
 import { absoluteIn, type LayerContent } from './layer-content.ts';
 import { shownNameOf } from './shown-name.ts';
 
-/** What a command did to one path on its layer. `before`: the state of the path in the workspace. */
+/** A command's change of one path on its layer. `before`: the state of the path in the workspace. */
 export interface LayerDelta extends PlannedDelta {
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;

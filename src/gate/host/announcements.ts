@@ -159,9 +159,8 @@ export class Announcements {
   }
 
   /**
-   * Judges whether a shell command may make its changes, and what else it would destroy. The same
-   * line may run if the session repeats it in this turn, after the refusal, and the same things are
-   * at risk.
+   * Judges whether a shell command may make its changes, and what else it would destroy. A refused
+   * line may run if the session repeats it in this turn and the same things are at risk.
    */
   async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
     const { line } = coming;

@@ -260,7 +260,10 @@ async function seenFile(world: World, sighting: Sighting): Promise<Delta | undef
   return before === undefined ? undefined : { key, relative, before, after: before };
 }
 
-/** What a command may move, with its device and inode number. Undefined if nothing is there, or if it is protected. */
+/**
+ * A file or folder that a command may move, with its device and inode number. Undefined if nothing
+ * is there, or if it is protected.
+ */
 function movableAt(
   { workspace }: World,
   path: string,

@@ -200,7 +200,8 @@ function hostLocate(world: World, path: string, action: Action): Outcome<{ reado
 
 /**
  * The path with its names spelled as on disk. A missing name is replaced by the name on disk that
- * differs from it only in its Unicode form. If several names on disk match, the missing name stays.
+ * differs from it only in its Unicode form. If several names on disk match, returns the missing
+ * name unchanged.
  */
 function pathOnDisk(world: World, path: string): string {
   let found = path;

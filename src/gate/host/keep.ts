@@ -142,7 +142,7 @@ interface Threatened {
   readonly worktrees: readonly string[];
   /** Absolute paths of the repositories inside the roots. */
   readonly nested: readonly string[];
-  /** What git ignores in the roots and worktrees. */
+  /** The paths that git ignores in the roots and worktrees. */
   readonly ignored: readonly IgnoredPath[];
 }
 

@@ -26,7 +26,7 @@ export interface ShellChange {
   readonly whole?: true;
 }
 
-/** Where the relative paths of a line start, and how the session spells its paths. */
+/** The folder where relative paths of a line start, and the session's form of its paths. */
 export interface LinePlace {
   /** An absolute folder. */
   readonly cwd: string;

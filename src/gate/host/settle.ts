@@ -216,7 +216,10 @@ async function settleAs(
 
 const NOTHING_KNOWN: KnownAfter = { sightings: [], tombstones: [] };
 
-/** What the session knows after a change. Lines that only the notices of the call show count when it is answered. */
+/**
+ * The session's knowledge after a change. Lines that only the notices of the call show count when
+ * it is answered.
+ */
 async function knownUntilAnswer(
   scene: ShownScene,
   endStates: readonly EndState[],

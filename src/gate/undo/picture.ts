@@ -154,7 +154,10 @@ export class Picture {
     return { ok: true, located: { ...located, place: { ...located.place, dir } } };
   }
 
-  /** Keeps bytes that the undo needs. Of the others, only the first ones stay, for the preview. */
+  /**
+   * Keeps bytes that the undo needs. Of all other files, keeps only the first ones, for the
+   * preview.
+   */
   #hold(sha256: string, bytes: Uint8Array): void {
     const isFirst = this.#room === HELD_BYTES;
     if (!this.#needed.has(sha256)) this.#room -= Math.max(bytes.byteLength, HELD_FILE_BYTES);

@@ -162,9 +162,9 @@ export const unredacted: JudgeRule = (facts) => {
 
 /**
  * Requires that the destroyed lines were shown, unless the policy requires less. An overwrite needs
- * every line, uncut. A delete needs every line, and of a file too large to load only
- * some. Of a file that is not text, a delete and a replacement by a moved or copied file need none.
- * An insert needs the lines next to it. An edit needs the lines that it touches.
+ * every line, uncut. A delete needs every line, and of a file too large to load only some. For a
+ * file that is not text, a delete and a replacement by a moved or copied file need none. An insert
+ * needs the lines next to it. An edit needs the lines that it touches.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);

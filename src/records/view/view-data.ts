@@ -115,7 +115,7 @@ export interface FileDiff extends LineCount {
 
 /** A statement about an entry or turn. */
 export interface Fact {
-  /** What the words are about. */
+  /** The subject of the words. */
   readonly name?: string;
   readonly words: string;
   /** Present if the statement stands out. `right` and `wrong` judge a refusal. */

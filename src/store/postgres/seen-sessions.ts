@@ -54,9 +54,9 @@ export class SeenSessions {
   }
 
   /**
-   * What the session was shown, from memory. Undefined if this process has not loaded the session,
-   * or asked the server too long ago. `stale` accepts data of any age, for when the server does not
-   * answer.
+   * Returns what the session was shown, from memory. Undefined if this process has not loaded the
+   * session, or asked the server too long ago. `stale` accepts data of any age, for when the server
+   * does not answer.
    */
   cached(session: string, key: string, trust: 'recent' | 'stale'): Seen | undefined {
     const known = this.#sessions.get(session);
@@ -66,7 +66,7 @@ export class SeenSessions {
     return seenIn(known, key);
   }
 
-  /** What the session was shown of these files, after a query that begins now. */
+  /** Returns what the session was shown of these files, after a query that begins now. */
   async fresh(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
     const known = await this.#refreshed(session);
     const found = new Map<string, Seen>();
@@ -77,7 +77,7 @@ export class SeenSessions {
     return found;
   }
 
-  /** What the session knows of all its files, after a query that begins now. */
+  /** Returns what the session knows of all its files, after a query that begins now. */
   async all(session: string): Promise<readonly Sighting[]> {
     const known = await this.#refreshed(session);
     const keys = new Set([...known.files.keys(), ...known.own.map(({ view }) => view.sighting.key)]);

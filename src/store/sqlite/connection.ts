@@ -211,7 +211,7 @@ export class Connection {
   }
 }
 
-/** What belongs to a database on the disk: its files, those beside it, and its users. */
+/** A database on the disk: its own files, the files beside it, and its users. */
 class DatabaseFiles {
   readonly head: HeadFile;
   readonly log: LogSync;

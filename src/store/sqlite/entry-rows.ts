@@ -23,7 +23,10 @@ const RECENT = `(select max(seq) from entries) - ${RECENT_ENTRIES}`;
 const SELECT_CHANGES: string =
   `${SELECT_SEQ} where session <> ? and kind = 'change' and at_ms >= ? and seq > ${RECENT} ` +
   'order by seq desc';
-/** The same for the changes of one path. `cross join`: only rows of other sessions lead to their entries. */
+/**
+ * Selects the numbers of recent changes of one path. `cross join`: only rows of other sessions lead
+ * to their entries.
+ */
 const SELECT_CHANGES_OF: string =
   'select t.seq from touches t cross join entries e on e.seq = t.seq ' +
   `where t.key = ? and t.session <> ? and t.seq > ${RECENT} and e.kind = 'change' and e.at_ms >= ? ` +

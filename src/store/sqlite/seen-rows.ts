@@ -74,7 +74,7 @@ export class SeenRows {
     return found;
   }
 
-  /** What a session knows of all its files. Notes must have been stored before. */
+  /** Returns what a session knows of all its files. Notes must have been stored before. */
   all(session: string): readonly Sighting[] {
     const marks = this.#marksOf(session);
     const rows = this.#db

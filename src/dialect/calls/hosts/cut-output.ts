@@ -1,6 +1,6 @@
 /** Over this many characters, Claude Code stores a search result in a file and shows the model a preview. */
 const CLAUDE_SEARCH_CHARS = 20_000;
-/** The same for the output of a command, if the response does not say so itself. */
+/** The maximum for the output of a command, if the response does not state one. */
 const CLAUDE_OUTPUT_CHARS = 30_000;
 const CLAUDE_PREVIEW_BYTES = 2000;
 

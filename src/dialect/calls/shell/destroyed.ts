@@ -31,7 +31,7 @@ export interface Listing {
   readonly folder: string;
   /** The folder where the printed names start. */
   readonly base: string;
-  /** What ends a name. */
+  /** Matches the end of a name. */
   readonly ends: 'NUL' | 'line' | 'space';
   /** A text that the program may print before a name. */
   readonly before?: string;

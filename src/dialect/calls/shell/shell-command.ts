@@ -5,7 +5,7 @@ import type { Words } from './words.ts';
 export interface ShellCommand {
   /** The words, without programs such as `env` before the command. Empty for the redirections of a group or loop. */
   readonly words: Words;
-  /** The same words, with globs. */
+  /** The words, with globs unexpanded. */
   readonly values: readonly Value[];
   /** The part of the pipeline whose output the command reads. */
   readonly fed?: ShellFeed | undefined;

@@ -14,7 +14,7 @@ export interface Glob {
   readonly dots?: true | undefined;
 }
 
-/** What a word means to the shell. Undefined if the line does not show how the shell expands it. */
+/** The meaning of a word to the shell. Undefined if the line does not show how the shell expands it. */
 export type Value = string | Glob | undefined;
 
 /** The values of variables. A variable that is not listed is unknown. */

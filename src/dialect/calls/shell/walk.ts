@@ -79,7 +79,7 @@ function isWhole({ errors = [] }: ReturnType<typeof parse>): boolean {
 /** The folders in which the next command may run. Empty if the shell has ended. */
 type Folders = readonly (string | undefined)[];
 
-/** What the walk knows about the place of a node. */
+/** The walk's knowledge about the place of a node. */
 interface Around {
   readonly certain: boolean;
   readonly plain: boolean;
@@ -295,7 +295,7 @@ class Walk {
   }
 
   /**
-   * Walks through a list. What follows its first `||` may not run. If a command of an `&&` list
+   * Walks through a list. Commands after its first `||` may not run. If a command of an `&&` list
    * fails, the rest of the list does not run. So the commands after the list may run in any folder
    * in which the list may have stopped.
    */

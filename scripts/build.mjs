@@ -52,7 +52,14 @@ const MODULES = {
 /** Modules that every command of the command line loads. */
 const COMMAND_LINE = ['cli/run-cli.ts', 'cli/commands/version.ts'];
 /** Packages that are loaded at their first use, because few starts need them. */
-const LATE = ['node:child_process', 'node:fs/promises', 'node:zlib', 'fast-myers-diff', 'unbash'];
+const LATE = [
+  'node:child_process',
+  'node:fs/promises',
+  'node:http',
+  'node:zlib',
+  'fast-myers-diff',
+  'unbash',
+];
 const LATE_MARK = '\0late:';
 const parts = Object.entries(MODULES).flatMap(([name, files]) =>
   files.length === 0 ? [] : [partsOf(name, files)],

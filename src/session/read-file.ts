@@ -281,12 +281,13 @@ function entryOf({ knowledge, located }: OpenRead, { sighting, facts }: Shown): 
   const lines = coverage.kind === 'whole' ? 'whole' : `${facts.from}-${facts.to}`;
   const { session, turn } = knowledge;
   const entry: Writable<NewEntry> = { action: 'read', atMs, kind: 'read', lines, path, root, session };
-  // Assigned step by step, because spreading objects takes longer than the rest of this function.
-  if (turn !== undefined) entry.turn = turn;
+  // Assigned one by one, because spreading objects takes longer than the rest of this function; in
+  // the order of their names, because the journal stores them so.
   if (fingerprint !== undefined) entry.sha256 = fingerprint.sha256;
   const shown = shownAs(flags);
   if (shown !== undefined) entry.shown = shown;
   if (totalLines !== undefined) entry.totalLines = totalLines;
+  if (turn !== undefined) entry.turn = turn;
   return entry;
 }
 

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
-import { LineFrames, type LineSink } from './lines.ts';
+import { LineScanner } from './lines.ts';
 
 /**
  * Each message is one line. This is the longest line accepted, from the client or the server. In a
@@ -20,7 +20,13 @@ const MAX_TOGETHER = 8;
 /** Lines that leave together are copied into one buffer up to this size. */
 const MAX_COPIED_BYTES = 1 << 16;
 
-interface StreamSink extends LineSink {
+interface StreamSink {
+  /** Maximum line length. Longer lines are not delivered, and not more than this is held in memory. */
+  readonly maxBytes: number;
+  /** Receives one line without its newline, never empty. A trailing `\r` is kept, because JSON ignores it. */
+  onLine(line: Buffer): void;
+  /** Called once per line that exceeds `maxBytes`, as soon as it does. The rest of the line is skipped. */
+  onTooLong(): void;
   /** Called once when the stream has ended or failed. */
   onEnd(): void;
 }
@@ -33,12 +39,21 @@ export class LineReader {
 
   constructor(stream: Readable, reading: StreamSink) {
     this.#stream = stream;
-    const frames = new LineFrames(reading);
-    this.#onData = (chunk) => frames.push(chunk);
+    const scanner = new LineScanner({
+      maxBytes: reading.maxBytes,
+      chunks: 'kept',
+      onLine: (bytes, start, end) => {
+        if (start < end) reading.onLine(bytes.subarray(start, end));
+      },
+      onTooLong: () => reading.onTooLong(),
+    });
+    this.#onData = (chunk) => scanner.scan(chunk);
     const finish = (): void => {
       if (this.#ended) return;
       this.#ended = true;
-      frames.end();
+      // The last line needs no newline.
+      const rest = scanner.takeRest();
+      if (rest !== undefined) reading.onLine(rest);
       reading.onEnd();
     };
     stream.on('data', this.#onData);

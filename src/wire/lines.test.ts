@@ -1,11 +1,25 @@
+import { EventEmitter } from 'node:events';
+import type { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineFrames } from './lines.ts';
+import { LineReader } from './line-streams.ts';
+
+type Sink = ConstructorParameters<typeof LineReader>[1];
+
+/** A reader of lines whose stream gets its chunks at once. */
+function splitterInto(sink: Omit<Sink, 'onEnd'>): { push(chunk: Buffer): void; end(): void } {
+  const stream = new EventEmitter();
+  new LineReader(stream as Readable, { ...sink, onEnd: () => {} });
+  return {
+    push: (chunk) => void stream.emit('data', chunk),
+    end: () => void stream.emit('end'),
+  };
+}
 
 /** Passes chunks through a splitter and lists its output. */
 function frames(chunks: readonly (string | Buffer)[], maxBytes = 1 << 20): string[] {
   const out: string[] = [];
-  const splitter = new LineFrames({
+  const splitter = splitterInto({
     maxBytes,
     onLine: (line) => out.push(line.toString('latin1')),
     onTooLong: () => out.push('<too long>'),
@@ -15,7 +29,7 @@ function frames(chunks: readonly (string | Buffer)[], maxBytes = 1 << 20): strin
   return out;
 }
 
-describe('LineFrames', () => {
+describe('the lines of a stream', () => {
   it.each<[string, string[], string[]]>([
     ['one line', ['a\n'], ['a']],
     ['two lines in one chunk', ['a\nb\n'], ['a', 'b']],
@@ -57,7 +71,7 @@ describe('LineFrames', () => {
   it('copies each byte at most once: a line of many chunks is joined once', () => {
     const chunk = Buffer.alloc(1 << 16, 'x');
     let joined = 0;
-    const splitter = new LineFrames({
+    const splitter = splitterInto({
       maxBytes: 64 << 20,
       onLine: (line) => {
         joined += line.length;
@@ -73,7 +87,7 @@ describe('LineFrames', () => {
   it('delivers a view, not a copy, of a line within one chunk', () => {
     const chunk = Buffer.from('ab\ncd\n');
     const lines: Buffer[] = [];
-    const splitter = new LineFrames({
+    const splitter = splitterInto({
       maxBytes: 10,
       onLine: (line) => lines.push(line),
       onTooLong: () => expect.unreachable(),

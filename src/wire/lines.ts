@@ -95,41 +95,6 @@ export class LineScanner {
   }
 }
 
-/** Receives the lines of a byte stream. */
-export interface LineSink extends Pick<ScanSink, 'maxBytes' | 'onTooLong'> {
-  /** Receives one line without its newline, never empty. A trailing `\r` is kept, because JSON ignores it. */
-  onLine(line: Buffer): void;
-}
-
-/** Splits a byte stream into messages, one per line. Empty lines are skipped. */
-export class LineFrames {
-  readonly #sink: LineSink;
-  readonly #scanner: LineScanner;
-
-  constructor(sink: LineSink) {
-    this.#sink = sink;
-    this.#scanner = new LineScanner({
-      maxBytes: sink.maxBytes,
-      chunks: 'kept',
-      onLine: (bytes, start, end) => {
-        if (start < end) sink.onLine(bytes.subarray(start, end));
-      },
-      onTooLong: () => sink.onTooLong(),
-    });
-  }
-
-  /** Accepts the next chunk and calls the sink before it returns. The caller must not reuse the chunk. */
-  push(chunk: Buffer): void {
-    this.#scanner.scan(chunk);
-  }
-
-  /** Delivers the buffered rest as a line. Call it at the end of the stream, for a last line without newline. */
-  end(): void {
-    const rest = this.#scanner.takeRest();
-    if (rest !== undefined) this.#sink.onLine(rest);
-  }
-}
-
 /**
  * The escape of each byte in a JSON string: 0 = none, 1 = `\u00XX`, otherwise the letter after the
  * backslash.

@@ -134,11 +134,11 @@ function isKnownUnmasked({ sighting, facts }: Pick<LookedFile, 'sighting' | 'fac
 }
 
 /**
- * The refusal of reading a secret file; undefined unless the policy refuses such files. `relative`:
- * the path in its root, with links resolved.
+ * The refusal of reading a secret file under the policy `secrets: refuse`; undefined for other files.
+ * `relative`: the path in its root, with links resolved.
  */
-export function secretRefusal({ policy }: World, path: string, relative: string): Refusal | undefined {
-  if (policy.secrets !== 'refuse' || !isSecretPath(relative)) return undefined;
+export function secretRefusal(path: string, relative: string): Refusal | undefined {
+  if (!isSecretPath(relative)) return undefined;
   const detail = { reason: 'files that hold secrets' };
   return { code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail };
 }

@@ -73,7 +73,7 @@ export class Refusals {
 
   /** Resets the count of a path, after a successful read, listing or change. */
   reset(path: string): void {
-    this.#streaks.delete(clip(path, MAX_PATH_CHARS));
+    if (this.#streaks.size > 0) this.#streaks.delete(clip(path, MAX_PATH_CHARS));
   }
 
   /**

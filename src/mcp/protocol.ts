@@ -157,8 +157,9 @@ export type Parts = readonly (string | Escaped)[];
 
 /** A message as bytes, without a newline. */
 export function messageBytes(parts: Parts): Buffer {
-  const sizes = parts.map((part) => (typeof part === 'string' ? part.length : part.expectedBytes));
-  const out = new JsonText(sizes.reduce((sum, size) => sum + size, 0));
+  let size = 0;
+  for (const part of parts) size += typeof part === 'string' ? part.length : part.expectedBytes;
+  const out = new JsonText(size);
   for (const part of parts) {
     if (typeof part === 'string') out.json(part);
     else part.writeTo(out);

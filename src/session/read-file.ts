@@ -91,10 +91,9 @@ function whyUnread(world: World, located: Found, { path, options }: ReadRequest)
   if (kind !== 'file') return notAFile(path, kind);
   const sizeBytes = Number(located.stats.size);
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
-  return (
-    secretRefusal(world, path, located.place.path.relative) ??
-    (sizeBytes > limitBytes ? tooLarge(path, { sizeBytes, limitBytes }) : undefined)
-  );
+  const { secrets } = world.policy;
+  const refusal = secrets === 'refuse' ? secretRefusal(path, located.place.path.relative) : undefined;
+  return refusal ?? (sizeBytes > limitBytes ? tooLarge(path, { sizeBytes, limitBytes }) : undefined);
 }
 
 /** The file's bytes; undefined if reading them needs time. */

@@ -190,11 +190,11 @@ export class Knowledge {
     const old = isCurrent ? earlier : await this.#stillKnown(next.key);
     const known = afterView(old, next);
     // If the store cannot count the files now, exceed the limit rather than lose the view.
-    const evicting = this.#state.room.for([{ next: known, old }]);
-    const evicted = evicting === undefined ? [] : await evicting.catch(noneIfStoreFails);
+    const evicting = isAdded(known, old) ? this.#state.room.for([{ next: known, old }]) : undefined;
+    const evicted = evicting === undefined ? [] : this.#evictedRows(await evicting.catch(noneIfStoreFails));
     const isRepeated = isSameView(old, known, this.#options.policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS);
     const now = isRepeated || call !== undefined ? [] : [this.#row(known)];
-    const noted = this.#store.note({ views: [...this.#evictedRows(evicted), ...now], entries: [entry] });
+    const noted = this.#store.note({ views: [...evicted, ...now], entries: [entry] });
     if (noted !== undefined) await noted;
     if (call !== undefined && !sawAll(old, next)) call.showsMore = true;
     if (call !== undefined && !isRepeated) this.#noteAtAnswer(call, known, next);

@@ -11,7 +11,7 @@ import {
   readPath,
   readWindowsPath,
 } from './lexical.ts';
-import { type Guarantee, HeldDirectory, NamedDirectory, whereIs } from './pinned.ts';
+import { type Guarantee, HeldDirectory, NamedDirectory, SharedDirectory, whereIs } from './pinned.ts';
 import { type Root, rootOf } from './walk.ts';
 
 /** The roots of a workspace, each held open. */
@@ -65,11 +65,15 @@ function openRoot(given: string, guarantee: Guarantee): Root {
       });
     }
     const root = { canonical, given: trimmed(given) };
-    if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
+    if (guarantee !== 'walk') {
+      const named = new NamedDirectory(canonical);
+      return { ...root, dir: named, shared: named };
+    }
     const dir = HeldDirectory.open(canonical);
+    const held = { ...root, dir, shared: new SharedDirectory(dir) };
     // Set `where` only if the kernel reports `canonical` as the root's path now. Otherwise a later
     // difference would not prove that the root was moved.
-    return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
+    return whereIs(dir) === canonical ? { ...held, where: () => whereIs(dir) } : held;
   } catch (error) {
     if (error instanceof Fault) throw error;
     const message = isMissing(error)

@@ -3,7 +3,6 @@ import { dirname, join, parse, resolve, sep } from 'node:path';
 import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import { type NameComparison, partsBelow } from './lexical.ts';
-import { SharedDirectory } from './pinned.ts';
 
 /** The number of symbolic links that may be followed on one path, as in the Linux kernel. */
 const MAX_LINKS = 40;
@@ -20,6 +19,8 @@ export interface Root {
   readonly canonical: string;
   readonly given: string;
   readonly dir: PinnedDirectory;
+  /** The directory for callers who close what they get. Closing it leaves `dir` open. */
+  readonly shared: PinnedDirectory;
   /** Reports the directory's current path; absent if the system cannot report it. */
   readonly where?: () => string | undefined;
 }
@@ -62,18 +63,11 @@ interface Walk {
  * there.
  */
 export function walk(request: Walk): Walked {
-  return walkPlain(request) ?? walkLinks(request);
-}
-
-/**
- * Walks a path without links, which is the usual case. Undefined if the path may contain a link or
- * cannot be walked; the caller then uses `walkLinks`.
- */
-function walkPlain(request: Walk): Walked | undefined {
   const { root, parts, links } = request;
   const name = parts.at(-1);
   const dir = name === undefined ? undefined : folderOf(request);
-  if (name === undefined || dir === undefined) return undefined;
+  if (name === undefined || dir === undefined) return walkLinks(request);
+  // Most paths have no links.
   try {
     const stats = lstatSync(`${dir.prefix}/${name}`, LSTAT);
     if (stats === undefined) return { kind: 'missing', root, dir, parts, missing: [name] };
@@ -82,7 +76,7 @@ function walkPlain(request: Walk): Walked | undefined {
     if (errnoOf(error) === undefined) throw error;
   }
   dir.close();
-  return undefined;
+  return walkLinks(request);
 }
 
 /**
@@ -90,7 +84,7 @@ function walkPlain(request: Walk): Walked | undefined {
  * missing or not a plain folder.
  */
 function folderOf({ root, parts }: Walk): PinnedDirectory | undefined {
-  let dir: PinnedDirectory = new SharedDirectory(root.dir);
+  let dir: PinnedDirectory = root.shared;
   for (let index = 0; index < parts.length - 1; index += 1) {
     const inner = tryEnter(dir, parts[index] ?? '');
     dir.close();
@@ -287,7 +281,7 @@ function missing(state: State): Walked {
 }
 
 function own(state: State): PinnedDirectory {
-  return state.dir ?? new SharedDirectory(state.root.dir);
+  return state.dir ?? state.root.shared;
 }
 
 function fail(state: State, errno: string): Walked {

@@ -1,10 +1,9 @@
 import { type BigIntStats, lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { Fault, unlessErrno } from '../model/fault.ts';
-import { isOutside, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
+import { isBelow, isOutside, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import { type Action, type Outcome, type RefusalOf, type Refused, refused } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, SharedDirectory, strongestGuarantee } from './pinned.ts';
-import { CHANGES, ReadOnlyFolders } from './read-only.ts';
 import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { refusalOf } from './unresolved.ts';
 import { type Root, type Walked, walk } from './walk.ts';
@@ -172,21 +171,16 @@ export class Workspace {
     const named = this.#paths.read(input);
     if (named.kind !== 'inside') return refused(refusalOf(named, { path: printable(input), action }));
     const { root, parts } = named;
-    const walked = walk({
-      roots: this.#roots,
-      folding: this.#folding,
-      root,
-      parts,
-      links,
-    });
+    const walked = walk({ roots: this.#roots, folding: this.#folding, root, parts, links });
     if (walked.kind === 'escapes' || walked.kind === 'failed') {
       return refused(refusalOf(walked, { path: input, action }));
     }
-    if (isEmptyOf(walked) && isDeleted(walked.root)) {
+    // A missing name, or the root itself: both can mean that the root was deleted.
+    if ((walked.kind === 'missing' || walked.parts.length === 0) && isDeleted(walked.root)) {
       walked.dir.close();
       return refused(refusalOf({ kind: 'failed', errno: 'ESTALE' }, { path: input, action }));
     }
-    if (this.extraRoots.includes(walked.root.canonical) && action !== 'run' && action !== 'undo') {
+    if (this.#extraRoots.includes(walked.root.canonical) && action !== 'run' && action !== 'undo') {
       walked.dir.close();
       return refused(refusalOf({ kind: 'escapes' }, { path: input, action }));
     }
@@ -319,7 +313,7 @@ export class Workspace {
 
   /** Like `protects`, for one action: some globs do not apply to commands or to undoing them. */
   protectsFrom(path: ResolvedPath, action: Action): string | undefined {
-    const glob = this.protects(path);
+    const glob = this.#paths.protects(path);
     if (glob === undefined || (action !== 'run' && action !== 'undo') || this.#sealed.includes(glob))
       return glob;
     return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;
@@ -356,14 +350,6 @@ export class Workspace {
   }
 }
 
-/**
- * True if the walk ended at a missing name or at the root itself. Both can mean that the root was
- * deleted, which the caller then checks.
- */
-function isEmptyOf(walked: Extract<Walked, { dir: PinnedDirectory }>): boolean {
-  return walked.kind === 'missing' || walked.parts.length === 0;
-}
-
 function isDeleted({ canonical, where }: Root): boolean {
   return where?.() === `${canonical} (deleted)`;
 }
@@ -384,4 +370,38 @@ function printable(input: unknown): string {
   if (typeof input === 'string') return input.replaceAll('\0', '\\0');
   // Objects are not converted: they may have no string form, or run their own code.
   return typeof input === 'object' && input !== null ? '[object]' : String(input);
+}
+
+/** Actions that change the entry at a path. Undo and commands are checked separately, file by file. */
+const CHANGES: ReadonlySet<Action> = new Set([
+  'create',
+  'overwrite',
+  'edit',
+  'insert',
+  'delete',
+  'move',
+  'mkdir',
+]);
+/** Actions that affect everything below a folder. */
+const TAKES_ALL: ReadonlySet<Action> = new Set(['delete', 'move']);
+
+/** Folders of a workspace that may be read but not changed. */
+class ReadOnlyFolders {
+  readonly #folders: readonly { readonly key: string; readonly below: string }[];
+
+  constructor(keys: readonly string[]) {
+    // The folder may be `/`, which already ends in a slash.
+    this.#folders = keys.map((key) => ({ key, below: key.endsWith('/') ? key : `${key}/` }));
+  }
+
+  includes(key: string): boolean {
+    return this.#folders.some((folder) => key === folder.key || key.startsWith(folder.below));
+  }
+
+  /** True if this action would change something in one of the folders. */
+  forbids({ key }: ResolvedPath, action: Action): boolean {
+    if (this.#folders.length === 0 || !CHANGES.has(action)) return false;
+    if (this.includes(key)) return true;
+    return TAKES_ALL.has(action) && this.#folders.some((folder) => isBelow(folder.key, key));
+  }
 }

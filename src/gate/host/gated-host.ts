@@ -193,7 +193,8 @@ function hostLocate(world: World, path: string, action: Action): Outcome<{ reado
   if (kind !== undefined && NOT_FOR_READING.has(kind))
     return refused({ code: 'NOT_A_FILE', action, path, next: 'other_path', detail: { kind } });
   const isRead = action === 'read' && kind === 'file';
-  const secret = isRead ? secretRefusal(world, path, found.path.relative) : undefined;
+  const isRefused = isRead && world.policy.secrets === 'refuse';
+  const secret = isRefused ? secretRefusal(path, found.path.relative) : undefined;
   if (secret !== undefined) return refused(secret);
   return { ok: true, key: found.path.key };
 }

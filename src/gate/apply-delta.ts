@@ -2,6 +2,7 @@ import { type Content, type Expected, holdsAt } from '../disk/content.ts';
 import { type DiskContext, unbatched } from '../disk/context.ts';
 import { makeOneFolder, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
+import { clearTemps } from '../disk/names.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import {
   type Committed,
@@ -17,9 +18,10 @@ import {
 import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { ABSENT, type State, sameContent, sameState } from '../model/delta.ts';
 import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
-import type { Place } from '../model/path.ts';
+import type { Place, ResolvedPath } from '../model/path.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { type Displaced, keptContent } from './announce.ts';
+import { isBelowNoFolder } from './found.ts';
 import type { PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -367,4 +369,26 @@ function isNewFile<T extends PlannedDelta>(delta: T): delta is T & { readonly af
 /** Removes a temporary file that was not renamed to its final name. */
 export async function unstage(world: World, delta: PlannedDelta, staged: Staged): Promise<void> {
   await atDelta(world, delta, ({ place }) => dropStaged(place, staged), undefined);
+}
+
+/**
+ * Removes the temporary files that a delta may have left. Returns false if that is not possible now:
+ * the record of the change must then stay pending, because it is the list of these files.
+ */
+export function areTempsCleared(
+  world: World,
+  { path, movedFrom }: Pick<PlannedDelta, 'path' | 'movedFrom'>,
+): boolean {
+  const source = movedFrom && world.workspace.named(movedFrom.key, movedFrom.relative);
+  return isClearAt(world, path) && (source === undefined || isClearAt(world, source));
+}
+
+function isClearAt(world: World, { absolute, key }: ResolvedPath): boolean {
+  const clear = (located: Located): boolean => {
+    // Without its folder, nothing can be beside the path.
+    const isGone = located.place.path.key !== key || (!located.exists && located.missing.length > 1);
+    return isGone || clearTemps(world.disk, located.place) === 'clear';
+  };
+  const at = { path: absolute, action: 'undo', links: 'parents' } as const;
+  return world.workspace.atOnce(at, clear, () => isBelowNoFolder(world, key));
 }

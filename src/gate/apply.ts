@@ -1,16 +1,33 @@
-import { reserveDescriptors } from '../disk/context.ts';
-import type { Delta } from '../model/delta.ts';
+import { BATCH_FILES, batchContext, changeFailed, reserveDescriptors } from '../disk/context.ts';
+import { type Committed, type Conflict, putBackFile } from '../disk/replace.ts';
+import type { Staged } from '../disk/temp-file.ts';
+import { notLocked } from '../lock/locks.ts';
+import { addDelta, type Delta, endsOf, inverse, type State } from '../model/delta.ts';
 import type { NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import type { Place, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { ApplyResult, ChangeResult } from '../model/results.ts';
-import type { Outcome, Refusal } from '../model/verdict.ts';
+import type { Sighting } from '../model/sighting.ts';
+import { type Action, type Outcome, passOn, type Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import type { Located } from '../workspace/workspace.ts';
 import { announce, bypassEntries, type Displaced, newChangeId } from './announce.ts';
+import {
+  type AppliedDelta,
+  applyDelta,
+  areTempsCleared,
+  atDelta,
+  closeFolder,
+  isLeft,
+  isOpenFolder,
+  stage,
+  unstage,
+} from './apply-delta.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
-import { type ChangePlan, deltasOfPlan } from './plan.ts';
-import { type DoneChange, RunningChange } from './running-change.ts';
+import { atPath } from './found.ts';
+import { type ChangePlan, deltasOfPlan, foldersAround, type PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
 /** A message names at most this many files and counts the rest. */
@@ -57,12 +74,8 @@ export async function apply(
   const [first] = work.plans;
   if (first === undefined || deltas.length === 0) return unchanged(world, knowledge, work);
   const entry = entryOf(world, knowledge, { work, first, change, deltas });
-  const planned = work.plans.flatMap((plan) => plan.deltas);
-  for (const { path } of planned) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
-  // Reserve no file descriptors for a single delta: if it fails, there is no other one to revert.
-  const freeReserve = planned.length === 1 ? NOTHING_RESERVED : reserveForReverting();
-  const named = { ...world, disk: { ...world.disk, change } };
-  const running = new RunningChange(named, work.plans, freeReserve);
+  for (const { path } of work.plans.flatMap((plan) => plan.deltas)) mustStand(world, path.root);
+  const running = new RunningChange({ ...world, disk: { ...world.disk, change } }, work.plans);
   try {
     // The record of the begun change is the list of its temporary files, so it comes first.
     await announce(world, { change, entry, owner: world.owner, locked: work.locked });
@@ -87,11 +100,9 @@ export async function apply(
     if (left.length > 0) throw notTakenBack(refusal, left);
     return { ok: false, refusal };
   } finally {
-    freeReserve();
+    running.close();
   }
 }
-
-const NOTHING_RESERVED = (): void => {};
 
 /** Reserves file descriptors for reverting deltas, before the first one is applied. */
 function reserveForReverting(): () => void {
@@ -248,9 +259,10 @@ async function takeBack(world: World, running: RunningChange, change: string): P
   return left;
 }
 
-function rootMoved(root: string): Fault {
+function mustStand({ workspace }: World, root: string): void {
+  if (workspace.stands(root)) return;
   const message = `the workspace folder ${root} was moved, replaced or deleted since it was opened; nothing was changed: open it again`;
-  return new Fault('IO_FAILED', message, { path: root, reason: 'ESTALE' });
+  throw new Fault('IO_FAILED', message, { path: root, reason: 'ESTALE' });
 }
 
 function notTakenBack({ path, code }: Refusal, left: readonly string[]): Fault {
@@ -287,11 +299,28 @@ async function unchanged(
 }
 
 /**
- * The outcome of the change, or the reason why nothing is changed. `missing`: the user's approval is
- * missing. `busy`: another session works on a file. `conflict`: a file changed after it was judged.
+ * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
+ * together, except with `in order`: then each is complete before the next is written.
+ */
+export async function worldFor(
+  world: World,
+  files: number,
+  how: 'together' | 'in order' = 'together',
+): Promise<World> {
+  const { disk } = world;
+  if (files < 2 || disk.batch !== undefined) return world;
+  if (how === 'in order' || files < BATCH_FILES) return world;
+  const isBatch = await disk.sync.works(disk.retained);
+  return { ...world, disk: isBatch ? batchContext(disk) : disk };
+}
+
+/**
+ * The outcome of the change, or the reason why nothing is changed. `needs`: further locks are needed.
+ * `missing`: the user's approval is missing. `busy`: another session works on a file. `conflict`: a file changed after it was judged.
  */
 type Told =
   | Outcome<ApplyResult>
+  | { readonly needs: readonly string[] }
   | { readonly missing: MissingApproval }
   | { readonly busy: Refusal }
   | { readonly conflict: Refusal };
@@ -303,18 +332,32 @@ type Told =
 export async function applyTold(
   world: World,
   knowledge: Knowledge,
-  { approved, ...work }: Omit<PlannedChange, 'entries'> & { readonly approved: Approved },
+  {
+    approved,
+    signal,
+    ...work
+  }: Pick<PlannedChange, 'plans' | 'locked'> & {
+    /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
+    readonly approved: Approved;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<Told> {
+  const deltas = work.plans.flatMap(deltasOfPlan);
+  const needs = notLocked(deltas.flatMap(endsOf), work.locked);
+  if (needs.length > 0) return { needs };
+  signal?.throwIfAborted();
   const approvals =
     world.policy.approve.length === 0
       ? NO_APPROVALS
       : await approvalsOf(world, knowledge, { steps: work.plans.map(approvable), approved });
   if ('missing' in approvals) return approvals;
-  const concerned = world.claims.concern(knowledge, work.plans.flatMap(deltasOfPlan));
+  const concerned = world.claims.concern(knowledge, deltas);
   const claims = concerned ? await claimsOn(world, knowledge, work.plans) : [];
   if ('refusal' in claims) return { busy: claims.refusal };
   const notices = claims.flat();
   const entries = [...approvals.entries, ...notices.map(({ entry }) => entry)];
+  // The notices of these plans quote lines of other programs, which count only when the call is answered.
+  for (const { path, untold } of work.plans) if (untold !== undefined) knowledge.tells(path.key, untold);
   const outcome = await apply(world, knowledge, { entries, ...work });
   if (!outcome.ok) return { conflict: outcome.refusal };
   for (const { confirm } of notices) confirm();
@@ -355,4 +398,311 @@ function withClaims(
     const notices = told[index] ?? [];
     return notices.length === 0 ? result : { ...result, notices: withClaimNotices(result.notices, notices) };
   });
+}
+
+/** The effects of a change, to be recorded. */
+interface DoneChange {
+  readonly deltas: readonly Delta[];
+  readonly displaced: readonly Displaced[];
+  readonly results: readonly Omit<ChangeResult, 'change'>[];
+  readonly sightings: readonly Sighting[];
+  readonly tombstones: readonly string[];
+  /** Keys of folders that should be removed but are still in use. */
+  readonly stayed: ReadonlySet<string>;
+}
+
+interface DoneDelta {
+  readonly plan: ChangePlan;
+  readonly delta: PlannedDelta;
+  readonly applied: AppliedDelta;
+}
+
+/** A change that is being applied: all of its deltas or none. */
+class RunningChange {
+  readonly #world: World;
+  readonly #plans: readonly ChangePlan[];
+  readonly #deltas: readonly PlannedDelta[];
+  /** Frees the descriptors that are reserved for reverting. */
+  readonly #freeReserve: () => void;
+  /** The applied deltas, in order: the planned ones, and before each the missing folders around it. */
+  readonly #done: DoneDelta[] = [];
+  /** The deltas that are still to be applied. */
+  readonly #left: Set<PlannedDelta>;
+  readonly #staged = new Map<PlannedDelta, Staged>();
+  /** The delta that met a conflict or a Fault. */
+  #failed: PlannedDelta | undefined;
+
+  constructor(world: World, plans: readonly ChangePlan[]) {
+    this.#world = world;
+    this.#plans = plans;
+    this.#deltas = plans.flatMap(({ deltas }) => deltas);
+    this.#left = new Set(this.#deltas);
+    // A single delta reserves nothing: if it fails, there is no other one to revert.
+    this.#freeReserve = this.#deltas.length === 1 ? () => {} : reserveForReverting();
+  }
+
+  get isComplete(): boolean {
+    return this.#left.size === 0;
+  }
+
+  /**
+   * Applies the deltas in order and returns the refusal of the one that failed, if any. In a batch,
+   * all new bytes are written and synced before the first file changes. After the last change, all
+   * changed names are synced.
+   */
+  async run(): Promise<Refusal | undefined> {
+    const isBatch = this.#world.disk.batch !== undefined;
+    if (isBatch) await this.#writeAhead();
+    for (const plan of this.#plans)
+      for (const delta of plan.deltas) {
+        const refusal = this.#left.has(delta) ? await this.#apply(plan, delta) : undefined;
+        if (refusal !== undefined) return refusal;
+      }
+    for (const delta of this.#deltas.toReversed())
+      if (isOpenFolder(delta)) await closeFolder(this.#world, delta);
+    if (isBatch) await this.#syncAll();
+    return undefined;
+  }
+
+  /** Makes the new folders whose paths are free, and writes the bytes of all new files beside their places. */
+  async #writeAhead(): Promise<void> {
+    try {
+      for (const plan of this.#plans) for (const delta of plan.deltas) await this.#prepare(plan, delta);
+      if (this.#done.length > 0 || this.#staged.size > 0) await this.#syncAll();
+    } catch (error) {
+      const [first] = this.#deltas;
+      throw first === undefined || errnoOf(error) === undefined
+        ? error
+        : changeFailed(this.#world.disk, error, first.path);
+    }
+  }
+
+  async #prepare(plan: ChangePlan, delta: PlannedDelta): Promise<void> {
+    const { before, after, movedFrom } = delta;
+    const isNew = before.kind === 'absent' && movedFrom === undefined;
+    if (isNew && after.kind === 'directory') {
+      const isFree = await atDelta(this.#world, delta, ({ exists }) => !exists, false);
+      if (isFree) await this.#apply(plan, delta);
+      return;
+    }
+    if (isNew && after.kind === 'file') await this.#makeFoldersFor(plan, delta);
+    const staged = await stage(this.#world, delta);
+    if (staged !== undefined) this.#staged.set(delta, staged);
+  }
+
+  /** Applies one delta. Returns the refusal if its path is not as expected. */
+  async #apply(plan: ChangePlan, delta: PlannedDelta): Promise<Refusal | undefined> {
+    this.#world.locks.mustHold?.();
+    this.#failed = delta;
+    const staged = this.#staged.get(delta);
+    const isNew = delta.before.kind === 'absent' && delta.after.kind !== 'absent';
+    const conflict = isNew && staged === undefined ? await this.#makeFoldersFor(plan, delta) : undefined;
+    const applied = conflict ?? (await applyDelta(this.#world, delta, { staged }));
+    if (!applied.ok) return conflictRefusal({ action: plan.action, path: delta.path }, applied);
+    this.#done.push({ plan, delta, applied });
+    this.#failed = undefined;
+    this.#staged.delete(delta);
+    this.#left.delete(delta);
+    return undefined;
+  }
+
+  /** Makes the missing folders around the path that a delta fills. */
+  async #makeFoldersFor(plan: ChangePlan, delta: PlannedDelta): Promise<Conflict | undefined> {
+    const around = (located: Located) =>
+      foldersAround({ ...delta, missing: located.exists ? undefined : located.missing });
+    for (const folder of await atDelta(this.#world, delta, around, [])) {
+      const applied = await applyDelta(this.#world, folder);
+      if (!applied.ok) return applied;
+      this.#done.push({ plan, delta: folder, applied });
+    }
+    return undefined;
+  }
+
+  async #syncAll(): Promise<void> {
+    const { disk } = this.#world;
+    if (disk.batch === 'none') return;
+    await disk.sync.sync([disk.retained, ...new Set(this.#deltas.map(({ path }) => path.root))]);
+  }
+
+  /** The effects of the change, after all deltas were applied. */
+  get done(): DoneChange {
+    const [deltas, displaced]: [Delta[], Displaced[]] = [[], []];
+    const stayed = new Set<string>();
+    const committed = new Map<string, Committed>();
+    for (const { delta, applied } of this.#done) {
+      if (!applied.stayed && !applied.idle) addDelta(deltas, { ...delta, after: stateAfter(delta, applied) });
+      if (applied.displaced !== undefined) displaced.push(applied.displaced);
+      if (applied.stayed) stayed.add(delta.key);
+      if (applied.committed !== undefined) committed.set(delta.key, applied.committed);
+    }
+    const results = this.#plans.map((plan) =>
+      resultOf(
+        plan,
+        this.#done.filter((each) => each.plan === plan),
+      ),
+    );
+    return { deltas, displaced, results, ...this.#knowledge(stayed, committed), stayed };
+  }
+
+  /** The session's knowledge after the change. */
+  #knowledge(
+    stayed: ReadonlySet<string>,
+    committed: ReadonlyMap<string, Committed>,
+  ): Pick<DoneChange, 'sightings' | 'tombstones'> {
+    const sightings: Sighting[] = [];
+    const gone = new Set<string>();
+    for (const plan of this.#plans) {
+      for (const seen of plan.sightings) sightings.push(withStamp(seen, committed.get(seen.key)));
+      for (const key of plan.tombstones) if (!stayed.has(key)) gone.add(key);
+    }
+    // One delta may write to a path that another one emptied.
+    if (gone.size > 0) for (const { key } of sightings) gone.delete(key);
+    return { sightings, tombstones: [...gone] };
+  }
+
+  /**
+   * Reverts what was done, last delta first, and returns the paths where that failed. Each entry
+   * that left its path gets the path back. `isClear`: no temporary file is left.
+   */
+  async takeBack(): Promise<{ readonly left: readonly string[]; readonly isClear: boolean }> {
+    this.#freeReserve();
+    const left: string[] = [];
+    const [world, failed] = [this.#world, this.#failed];
+    if (failed !== undefined && (await isLeft(world, failed))) left.push(failed.path.relative);
+    // Temporary files come first: they may be in folders that this change has made.
+    for (const [delta, staged] of this.#staged) await ignoringErrno(() => unstage(world, delta, staged));
+    for (const done of this.#done.toReversed())
+      if (!(await isReverted(world, done))) left.push(done.delta.path.relative);
+    const cleared = this.#deltas.map((delta) => areTempsCleared(world, delta));
+    return { left, isClear: cleared.every((isClear) => isClear) };
+  }
+
+  close(): void {
+    this.#freeReserve();
+  }
+}
+
+/** Ignores system errors: `areTempsCleared` tries again. */
+async function ignoringErrno(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
+  }
+}
+
+/** The state after a delta, with the mode that the file or folder really got. */
+function stateAfter({ after, mode }: PlannedDelta, { committed, folderMode }: AppliedDelta): State {
+  const real = committed?.mode ?? folderMode;
+  if (real === undefined || mode === 'asBefore') return after;
+  if (after.kind === 'file') return { ...after, mode: real };
+  return after.kind === 'directory' && mode === 'default' ? { ...after, mode: real } : after;
+}
+
+function resultOf({ result }: ChangePlan, done: readonly DoneDelta[]): Omit<ChangeResult, 'change'> {
+  const notices = done.flatMap(({ applied }) => applied.committed?.notices ?? []);
+  const told = notices.length === 0 ? result : { ...result, notices: [...result.notices, ...notices] };
+  // Another program has made or removed every folder of this plan already.
+  const isIdle = done.length > 0 && done.every(({ applied }) => applied.idle);
+  return isIdle ? { ...told, changed: false, created: false } : told;
+}
+
+/** Adds the stamp of the new file to a sighting of its bytes. */
+function withStamp(seen: Sighting, committed: Committed | undefined): Sighting {
+  if (committed === undefined || seen.fingerprint?.sha256 !== committed.fingerprint.sha256) return seen;
+  return { ...seen, stamp: committed.stamp, racy: committed.racy };
+}
+
+/** Takes back what was applied. Returns false if another program has changed it since. */
+async function isReverted(world: World, { delta, applied }: DoneDelta): Promise<boolean> {
+  const { displaced, stayed, idle } = applied;
+  const { after, path } = delta;
+  if (stayed || idle) return true;
+  try {
+    if (displaced !== undefined && (after.kind === 'absent' || after.kind === 'file')) {
+      const ours = after.kind === 'file' ? after.fingerprint : undefined;
+      const back = await atPath(world, path, (place: Place) =>
+        putBackFile(world.disk, { ...place, opensOwn: true }, { displaced: displaced.file, ours }),
+      );
+      if (back === 'back') return true;
+      if (back !== 'unavailable') return false;
+    }
+    return (await applyDelta(world, backOf(world, delta), { ours: true })).ok;
+  } catch {
+    // Ignore the error: the next process that locks the file compares it and completes the record.
+    return false;
+  }
+}
+
+/** The planned delta that takes a delta back. */
+function backOf({ workspace }: World, delta: PlannedDelta): PlannedDelta {
+  const { path: there, was } = delta;
+  const back = inverse(delta);
+  const path = delta.movedFrom === undefined ? there : workspace.named(back.key, back.relative);
+  return {
+    ...back,
+    path,
+    mode: 'asBefore',
+    ...(was && { bytes: () => was.bytes }),
+  };
+}
+
+interface Refused {
+  readonly action: Action;
+  readonly path: ResolvedPath;
+}
+
+/**
+ * The refusal if another program changed the file between the last check and our change. Nothing of
+ * our change was done. The refusal names the files that were moved out of the workspace and kept.
+ */
+export function conflictRefusal(refused: Refused, conflict: Conflict): Refusal {
+  const refusal = refusalOf(refused, conflict);
+  if (conflict.retained.length === 0) return refusal;
+  return passOn(refusal, { kept: conflict.retained });
+}
+
+function refusalOf(refused: Refused, conflict: Conflict): Refusal {
+  const base = { action: refused.action, path: refused.path.given };
+  switch (conflict.reason) {
+    case 'changed':
+      return {
+        ...base,
+        code: 'STALE',
+        next: 'read_again',
+        detail: { reason: 'it changed while it was being written' },
+      };
+    case 'missing':
+      return {
+        ...base,
+        code: 'DELETED',
+        next: 'read_again',
+        detail: { reason: 'it was deleted while it was being written' },
+      };
+    case 'exists':
+      return {
+        ...base,
+        code: 'ALREADY_EXISTS',
+        next: 'read',
+        detail: { reason: 'another program created it at the same moment' },
+      };
+    case 'kind':
+      return {
+        ...base,
+        code: 'NOT_A_FILE',
+        next: 'other_path',
+        ...(conflict.kind === undefined ? {} : { detail: { kind: conflict.kind } }),
+      };
+    case 'read-only':
+      return { ...base, code: 'READ_ONLY', next: 'ask_human' };
+    case 'denied':
+      return {
+        ...base,
+        code: 'UNVERIFIABLE',
+        next: 'ask_human',
+        ...(conflict.errno === undefined ? {} : { detail: { errno: conflict.errno } }),
+      };
+    default:
+      return conflict.reason satisfies never;
+  }
 }

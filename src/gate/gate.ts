@@ -1,6 +1,4 @@
-import { notLocked } from '../lock/locks.ts';
 import type { ClientCall } from '../model/call.ts';
-import { endsOf } from '../model/delta.ts';
 import type { FileIntent, HostIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
@@ -14,15 +12,14 @@ import {
 } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { applyTold } from './apply.ts';
+import { applyTold, worldFor } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './host/announcements.ts';
 import { keysOf, lockKeys, pathsOf } from './keys.ts';
-import { type ChangePlan, deltasOfPlan } from './plan.ts';
+import type { ChangePlan } from './plan.ts';
 import { prepare, prepareAll } from './prepare.ts';
-import type { Denied } from './prepared.ts';
+import type { Evidence } from './prepared.ts';
 import { Refusals } from './refusals.ts';
-import { worldFor } from './running-change.ts';
 import { type ReadEvent, shown } from './shown.ts';
 import { actionOf, validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
@@ -76,7 +73,7 @@ export class Gate {
     for (const change of changes) {
       const prepared = await prepare(this.#world, knowledge, change, changes);
       if (prepared.ok) notices.push(...prepared.plan.result.notices);
-      else refusals.push((await this.#refuse(prepared.refusal, evidenceIn(prepared))).refusal);
+      else refusals.push((await this.#refuse(prepared.refusal, prepared.evidence)).refusal);
     }
     const refusal = combined(intent, refusals);
     return refusal === undefined ? { ok: true, notices } : refused(refusal);
@@ -211,8 +208,8 @@ export class Gate {
     return { ok: true, notices: told };
   }
 
-  async #refuse(refusal: Refusal, evidence: Pick<Denied, 'evidence'> = {}): Promise<Refused> {
-    return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
+  async #refuse(refusal: Refusal, evidence?: Evidence): Promise<Refused> {
+    return refused((await this.refusals.record({ refusal, evidence })).refusal);
   }
 
   /** One try under the locks, which it releases. */
@@ -231,12 +228,7 @@ export class Gate {
       if (refusal !== undefined) return refused(refusal);
       const plans = prepared.flatMap((item) => (item.ok ? [item.plan] : []));
       if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(plans) };
-      const keys = plans.flatMap(deltasOfPlan).flatMap(endsOf);
-      const needs = notLocked(keys, locked);
-      if (needs.length > 0) return { needs };
-      signal?.throwIfAborted();
-      tellLater(knowledge, plans);
-      const outcome = await applyTold(world, knowledge, { plans, locked, approved });
+      const outcome = await applyTold(world, knowledge, { plans, locked, approved, signal });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
       if (!('ok' in outcome && outcome.ok)) return outcome;
       this.refusals.resetAll(changes.flatMap(pathsOf));
@@ -245,19 +237,6 @@ export class Gate {
       release();
     }
   }
-}
-
-/** The notices of these plans quote lines of other programs, which count only when the call is answered. */
-function tellLater(knowledge: Knowledge, plans: readonly ChangePlan[]): void {
-  for (const { path, untold } of plans) if (untold !== undefined) knowledge.tells(path.key, untold);
-}
-
-/**
- * The evidence that a vet records. It leaves out the lines that the refusal would show, because a
- * vet shows no lines.
- */
-function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evidence'> {
-  return evidence === undefined ? {} : { evidence };
 }
 
 interface AttemptInput {

@@ -1,19 +1,19 @@
 import { fingerprintOf } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
-import type { FileIntent } from '../model/intent.ts';
+import type { Edit, FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { carryCoverage } from '../text/change.ts';
+import { decodeText } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskIn, maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
-import { withSight } from './no-match.ts';
 import type { ChangePlan } from './plan.ts';
 import {
   type PlanFailure,
@@ -397,4 +397,28 @@ function changeNotices(view: LookedFile, planned: PlannedText, change: OutsideCh
     ...notices,
     { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated, ...writer },
   ];
+}
+
+/**
+ * Adds to a NO_MATCH refusal whether the session has seen the whole file as it is now, or has seen
+ * the missing text in an earlier version of the file. Another read helps only in the second case.
+ */
+async function withSight(
+  { baselines }: World,
+  { facts, sighting }: LookedFile,
+  { refusal, edits }: { readonly refusal: Refusal; readonly edits: readonly Edit[] },
+): Promise<Refusal> {
+  const isWhole = sighting?.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
+  if (refusal.code !== 'NO_MATCH' || !isWhole || facts.freshness !== 'same') return refusal;
+  const { detail } = refusal;
+  const wanted = edits[detail?.index ?? 0]?.oldString;
+  for (const earlier of wanted === undefined ? [] : (sighting.seenBefore ?? [])) {
+    const bytes = await baselines.recall(earlier);
+    if (bytes !== undefined && decodeText(bytes)?.text.includes(wanted ?? '') === true)
+      return {
+        ...refusal,
+        detail: { ...detail, reason: 'it was there when you saw the file, and was changed since' },
+      };
+  }
+  return { ...refusal, detail: { ...detail, seenWhole: true } };
 }

@@ -14,10 +14,9 @@ import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
 import { Knowledge } from '../views/knowledge.ts';
-import { applyDelta, closeFolder, isOpenFolder } from './apply-delta.ts';
+import { applyDelta, areTempsCleared, closeFolder, isOpenFolder } from './apply-delta.ts';
 import { sideAt } from './found.ts';
 import { keysToSettle, settleByBytes, settlePart } from './host/settle.ts';
-import { areTempsCleared } from './running-change.ts';
 import type { World } from './world.ts';
 
 /**

@@ -42,7 +42,7 @@ export class Refusals {
   async record(item: {
     readonly refusal: Refusal;
     readonly credit?: Sighting;
-    readonly evidence?: Evidence;
+    readonly evidence?: Evidence | undefined;
     /** Set under `mode: observe`: the refusal is recorded, but the call is not stopped. */
     readonly observed?: true;
     /** The session in the refused call: the lines that the refusal shows count only for later calls. */

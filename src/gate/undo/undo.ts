@@ -4,12 +4,11 @@ import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
 import { isGitIndex } from '../../process/git-index.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
-import { apply } from '../apply.ts';
+import { apply, worldFor } from '../apply.ts';
 import { existsAt } from '../found.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { PlannedDelta } from '../plan.ts';
-import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
 import {
   blockedPaths,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bench } from '../../test/support/disk.ts';
 import { conflict } from '../disk/replace.ts';
 import { explain } from '../report/explain.ts';
-import { conflictRefusal } from './conflict.ts';
+import { conflictRefusal } from './apply.ts';
 
 function edit(): Parameters<typeof conflictRefusal>[0] {
   return { action: 'edit', path: bench([]).place('a.txt').path };

@@ -178,7 +178,7 @@ export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] sati
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 /** The version of the schema below. A database of an older version is set aside, one of a newer version is refused. */
-const SCHEMA_VERSION = 13;
+const SCHEMA_VERSION = 14;
 
 /**
  * Fields of entries that filters use are columns. The table `touches` finds the entries of a key;
@@ -198,7 +198,7 @@ const SCHEMA = `
   ${OWN_INDEX.map((kind) => `create index ${kind}_entries on entries (kind) where kind = '${kind}';`).join('\n')}
   create index rare_entries on entries (session) where ${IS_RARE};
   create table touches (
-    key text not null, seq integer not null, session text not null, primary key (key, seq)
+    key text not null, seq integer not null, session text not null, primary key (key, session, seq)
   ) without rowid;
   create table pending (change text primary key, announced text not null) without rowid;
   create table sessions (id text primary key, record text not null) without rowid;

@@ -2,14 +2,8 @@ import type { NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { canonicalJson, linkText } from '../chain.ts';
 import { type QueryDialect, selectionOf } from '../entries-query.ts';
-import { column, ENTRY_COLUMNS, entryFrom, entryKeys, filterColumns, touchedKeys } from '../entry-columns.ts';
-import {
-  type ChainLink,
-  type EntryFilter,
-  RECENT_ENTRIES,
-  type RecentChanges,
-  VIEWS_OF_FILE,
-} from '../store.ts';
+import { column, ENTRY_COLUMNS, entryFrom, filterColumns, touchedKeys } from '../entry-columns.ts';
+import { type ChainLink, type EntryFilter, RECENT_ENTRIES, VIEWS_OF_FILE } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { FREQUENT_KINDS, IS_RARE, OWN_INDEX, type SqlValue } from './driver.ts';
 
@@ -20,60 +14,18 @@ export const SELECT_SEQ = 'select seq from entries';
 
 const RECENT = `(select max(seq) from entries) - ${RECENT_ENTRIES}`;
 /** Selects the numbers of recent changes, newest first. Not the entries, which may have megabytes. */
-const SELECT_CHANGES: string =
+export const SELECT_CHANGES: string =
   `${SELECT_SEQ} where session <> ? and kind = 'change' and at_ms >= ? and seq > ${RECENT} ` +
   'order by seq desc';
 /**
- * Selects the numbers of recent changes of one path. `cross join`: only rows of other sessions lead
- * to their entries.
+ * Selects the numbers of recent changes of one path. The two ranges of `touches` leave out the session's own
+ * changes without reading them. `cross join`: only rows of other sessions lead to their entries.
  */
-const SELECT_CHANGES_OF: string =
-  'select t.seq from touches t cross join entries e on e.seq = t.seq ' +
-  `where t.key = ? and t.session <> ? and t.seq > ${RECENT} and e.kind = 'change' and e.at_ms >= ? ` +
-  'order by t.seq desc';
-/** Maximum number of paths known to have no recent change of another session. */
-const MAX_QUIET = 1000;
-
-/** Finds the recent changes of other sessions. */
-export class RecentRows {
-  readonly #db: Connection;
-  /**
-   * The paths that no other session than this one has changed lately. Without it, every change of a
-   * path would search all earlier ones.
-   */
-  readonly #quiet = new Map<string, string>();
-  #version = -1;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
-  /** The numbers of the changes, newest first. `version`: the database's version, read in this turn. */
-  since({ sinceMs, key, notBy = '' }: RecentChanges, version: number): readonly number[] {
-    const by = column(notBy);
-    if (key === undefined) return seqsOf(this.#db.sql(SELECT_CHANGES).all(by, sinceMs));
-    if (version !== this.#version || this.#quiet.size >= MAX_QUIET) this.#quiet.clear();
-    this.#version = version;
-    if (this.#quiet.get(key) === notBy) return [];
-    const found = seqsOf(this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs));
-    if (found.length === 0) this.#quiet.set(key, notBy);
-    return found;
-  }
-
-  /** Call this for entries that this connection has recorded. */
-  added(entries: readonly NewEntry[]): void {
-    if (this.#quiet.size === 0) return;
-    for (const entry of entries)
-      if (entry.kind === 'change')
-        for (const key of entryKeys(entry))
-          if (this.#quiet.get(key) !== entry.session) this.#quiet.delete(key);
-  }
-}
-
-function seqsOf(rows: readonly unknown[]): readonly number[] {
-  // The cast is safe: both selects above name this column.
-  return (rows as readonly ChainLink[]).map(({ seq }) => seq);
-}
+export const SELECT_CHANGES_OF: string =
+  'select e.seq from (select seq from touches where key = ?1 and session < ?2 ' +
+  'union all select seq from touches where key = ?1 and session > ?2) t ' +
+  `cross join entries e on e.seq = t.seq where t.seq > ${RECENT} and e.kind = 'change' and e.at_ms >= ?3 ` +
+  'order by e.seq desc';
 
 /** Builds a query for entries, and the values to bind. `select`: the part that names the columns. */
 export function entriesQuery(
@@ -195,7 +147,8 @@ const [MAX_ENTRIES, MAX_BYTES] = [2000, 4 << 20];
 
 const SELECT_SIZES =
   'select seq, octet_length(entry) as bytes from entries where seq <= ? order by seq limit ?';
-const DELETE_TOUCHES = 'delete from touches where seq = ? and key in (select value from json_each(?))';
+const DELETE_TOUCHES =
+  'delete from touches where seq = ? and session = ? and key in (select value from json_each(?))';
 
 /** Removes views that later ones of the same file have replaced: a look-up does not reach them. */
 const DELETE_OLD_VIEWS = `delete from views where n in (
@@ -242,7 +195,7 @@ function pruneStep(db: Connection, throughSeq: number): { readonly count: number
   const gone = db.sql(`${SELECT_ENTRY} where seq <= ? order by seq`).all(end).map(entryFrom);
   for (const entry of gone) {
     const keys = touchedKeys(entry);
-    if (keys.length > 0) db.sql(DELETE_TOUCHES).run(entry.seq, JSON.stringify(keys));
+    if (keys.length > 0) db.sql(DELETE_TOUCHES).run(entry.seq, column(entry.session), JSON.stringify(keys));
   }
   db.sql('delete from entries where seq <= ?').run(end);
   db.sql('update checkpoint set seq = ?, hash = ?').run(end, gone.at(-1)?.hash ?? '');

@@ -38,7 +38,8 @@ import {
   entriesQuery,
   headIn,
   pruneOldest,
-  RecentRows,
+  SELECT_CHANGES,
+  SELECT_CHANGES_OF,
   SELECT_ENTRY,
   SELECT_SEQ,
 } from './entry-rows.ts';
@@ -116,7 +117,6 @@ class SqliteStore implements Store {
   #closed = false;
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
-  readonly #recent: RecentRows;
   /**
    * The change that was announced last. The database files were checked at that moment, so the
    * record that settles this change does not check them again.
@@ -138,7 +138,6 @@ class SqliteStore implements Store {
     this.#version = new DatabaseVersion(() => db.dataVersion());
     this.#seen = new SeenRows(db, this.#version);
     this.#chain = new ChainRows(db);
-    this.#recent = new RecentRows(db);
     this.images = new LocalImages(db, files);
   }
 
@@ -273,7 +272,6 @@ class SqliteStore implements Store {
     if (isSkipped) return;
     this.#pending.recorded(writes);
     this.#announced = announce?.change;
-    if (writes.entries !== undefined) this.#recent.added(writes.entries);
     this.#seen.added(writes);
   }
 
@@ -311,10 +309,15 @@ class SqliteStore implements Store {
     return read;
   }
 
-  changesSince(asked: RecentChanges): readonly Entry[] {
-    return this.#db.attempt(() =>
-      this.#recent.since(asked, this.#version.current()).map((seq) => this.#entryAt(seq)),
-    );
+  changesSince({ sinceMs, key, notBy = '' }: RecentChanges): readonly Entry[] {
+    return this.#db.attempt(() => {
+      const by = column(notBy);
+      const rows =
+        key === undefined
+          ? this.#db.sql(SELECT_CHANGES).all(by, sinceMs)
+          : this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs);
+      return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt(seq));
+    });
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {

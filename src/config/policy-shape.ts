@@ -120,7 +120,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     ),
     trust: setting(
       GLOBS,
-      'globs of protected paths that may be changed after all: any of them by commands, only client and shell configuration by tools',
+      'globs of protected paths that may be changed after all. This works for commands; for tools, only for client and shell configuration',
     ),
     hide: setting(
       GLOBS,

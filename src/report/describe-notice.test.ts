@@ -19,7 +19,7 @@ describe('describeNotice', () => {
       { kind: 'match-tier', tier: 'trailing-space' },
       'The text was found after ignoring spaces at the ends of lines.',
     ],
-    [{ kind: 'quotes-straightened', count: 1 }, 'Replaced 1 typographic quote in code by straight ones.'],
+    [{ kind: 'quotes-straightened', count: 1 }, 'Replaced 1 typographic quote in code with straight ones.'],
     [
       { kind: 'hard-links-broken', count: 2 },
       'The file has 2 other names (hard links), which keep the old bytes.',

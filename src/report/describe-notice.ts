@@ -36,7 +36,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'match-tier':
       return TIERS[notice.tier];
     case 'quotes-straightened':
-      return `Replaced ${countOf(notice.count, 'typographic quote')} in code by straight ones.`;
+      return `Replaced ${countOf(notice.count, 'typographic quote')} in code with straight ones.`;
     case 'hard-links-broken':
       return `The file has ${countOf(notice.count, 'other name')} (hard links), which keep the old bytes.`;
     case 'mode-bits-dropped':
@@ -64,22 +64,22 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'overtaken':
       return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
     case 'came-back':
-      return 'The file again had earlier content that this session had seen; the change was made to that content.';
+      return 'The file had changed back to content that this session has seen, so the change was made to that.';
     case 'lost-change':
       return [
         `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read. The user can undo the command with lookfirst undo ${phrase(notice.change)}. What was dropped:`,
         quotation(notice.diff),
       ].join('\n');
     case 'older-files':
-      return `These files are older than the command. Their earlier paths are not recorded, so an undo of the command leaves them: ${someOf(notice.paths, notice.cut)}.`;
+      return `These files are older than the command. Their earlier paths are not recorded, so undoing the command leaves them where they are: ${someOf(notice.paths, notice.cut)}.`;
     case 'not-kept':
-      return `The earlier bytes of these files could not be kept, so no undo brings them back: ${someOf(notice.paths, notice.cut)}.`;
+      return `The earlier bytes of these files could not be kept, so undo cannot bring them back: ${someOf(notice.paths, notice.cut)}.`;
     case 'destroyed':
       return `This removed what nothing else holds: ${someOf(notice.names, notice.cut)}. It is kept: lookfirst undo ${phrase(notice.change)} restores it.`;
     case 'in-stash':
       return `A stash still has what this removed: ${someOf(notice.paths, notice.cut)}. git stash list names it.`;
     case 'work-destroyed':
-      return `${sessionWords({ session: notice.by })}'s command "${phrase(notice.command)}" removed your uncommitted change of ${someOf(notice.paths)}. lookfirst undo ${phrase(notice.change)} restores it.`;
+      return `${sessionWords({ session: notice.by })}'s command "${phrase(notice.command)}" removed your uncommitted change to ${someOf(notice.paths)}. lookfirst undo ${phrase(notice.change)} restores it.`;
     case 'claimed':
       return `${notice.claims.map((claim) => claimWords(claim, notice.path)).join(' ')} Read the file again right before you change it.`;
     case 'others-at-work':

@@ -47,7 +47,7 @@ export function nextStep(
     case 'ask_human':
       return askHuman(refusal);
     case 'repeat':
-      return 'Next: ask the user if this is wanted, or leave these out. If you repeat the same command, it runs, and they are kept first.';
+      return 'Next: leave these out, or ask the user. If you repeat the same command, it runs, and Lookfirst backs them up first.';
     case 'none':
       return 'There is no way to do this with these tools.';
     default:

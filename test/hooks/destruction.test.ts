@@ -303,7 +303,7 @@ it('the other session whose work a command removed is told once, at its next eve
   expect(done.context).toContain('src/b.txt');
   const told = await victim.prompt('go on');
   expect(told.context).toMatch(
-    /Session A's command ".*" removed your uncommitted change of src\/b\.txt\. lookfirst undo c[0-9a-f]+ restores it\./,
+    /Session A's command ".*" removed your uncommitted change to src\/b\.txt\. lookfirst undo c[0-9a-f]+ restores it\./,
   );
   expect((await victim.prompt('again')).context ?? '').not.toContain('removed your uncommitted');
 });
@@ -317,7 +317,7 @@ it('an MCP session whose work a command removed hears of it once, in the answer 
   await other.shell('git $(echo reset) -q --hard');
   const { text } = await victim.call('list_directory', { path: '.' });
   expect(text).toMatch(
-    /Session A's command ".*" removed your uncommitted change of src\/b\.txt\. lookfirst undo c/,
+    /Session A's command ".*" removed your uncommitted change to src\/b\.txt\. lookfirst undo c/,
   );
   expect((await victim.call('list_directory', { path: '.' })).text).not.toContain('removed your');
 });

@@ -82,7 +82,7 @@ describe('files that a command without a layer moves from a path that is not rec
     makeTree(places, ['OUTSIDE/x: outside', 'build/l => a.txt', 'build/same: one']);
     const [name = ''] = moved.split(/: | =>/);
     expect(await script(`${text}; echo two > b.txt`)).toContain(
-      `an undo of the command leaves them: ${name}.`,
+      `undoing the command leaves them where they are: ${name}.`,
     );
     expect(tree()).toContain(moved);
     const [entry] = objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
@@ -147,7 +147,7 @@ describe('a folder that git ignores and a command without a layer moves', () => 
   ])('stays if %s', async (_, command) => {
     await clockTicks();
     const { context } = await new Hooked(places).shell(command);
-    expect(context).toContain('leaves them: kept/out.');
+    expect(context).toContain('leaves them where they are: kept/out.');
     expect(await undo()).toMatchObject({ code: 0 });
     expect(tree().filter((line) => /new/.test(line))).toEqual([]);
     expect(tree()).toContain('kept/out: built');

@@ -18,7 +18,7 @@ describe('typographic quotes in text for the upstream server', () => {
       const answer = await client.call('write_file', { path, content });
       expect(answer.ok).toBe(true);
       expect(readFileSync(path, 'utf8')).toBe(written);
-      expect(answer.text.includes('by straight ones')).toBe(content !== written);
+      expect(answer.text.includes('with straight ones')).toBe(content !== written);
       // The session has seen the text on disk, with straight quotes, so it may overwrite the file
       // without a read.
       expect((await client.call('write_file', { path, content: 'again\n' })).ok).toBe(true);

@@ -262,7 +262,7 @@ describe('lookfirst undo', () => {
     // without another read, and the answer says why.
     const again = await server.call('write_file', { path: 'a.txt', content: 'three\n' });
     expect(again).toMatchObject({ ok: true });
-    expect(again.text).toContain('again had earlier content');
+    expect(again.text).toContain('had changed back to content');
   });
 });
 

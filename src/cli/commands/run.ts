@@ -111,7 +111,7 @@ const OVERRULED: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 function hintFor(cli: Cli, { code, next, detail }: Refusal): string | undefined {
-  if (next === 'repeat') return 'If you repeat the same command, it runs, and these are kept first.';
+  if (next === 'repeat') return 'If you repeat the same command, it runs, and Lookfirst backs them up first.';
   const layer = startedByAgent(cli) === undefined ? detail?.layer : undefined;
   return layer === undefined ? undefined : applyHint(layer, code);
 }

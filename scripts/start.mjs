@@ -59,13 +59,13 @@ function addresses(told) {
 
 function introduce({ url, viewer, token }) {
   process.stderr.write(`
-A scene is recorded: three agents, refusals, a merge and an undo, in ${shop}.
+Recorded a scene with three agents, refusals, a merge and an undo, in ${shop}.
 
   See it       ${viewer}
   Try it       an MCP server on that folder: ${url}
                ${token === undefined ? 'its token is in LOOKFIRST_TOKEN' : `Authorization: Bearer ${token}`}
   Use it       npm link, then in your project: lookfirst init claude-code --hooks
-  Stop it      Ctrl-C; the scene's folder is removed, and nothing else was changed
+  Stop it      Ctrl-C removes the scene's folder; nothing else was touched
 `);
 }
 
@@ -74,7 +74,7 @@ function build() {
     say('nothing is installed here yet; run npm ci --ignore-scripts first');
     process.exit(1);
   }
-  say('building, which takes a few seconds …');
+  say('building; this takes a few seconds …');
   try {
     execFileSync(process.execPath, ['scripts/build.mjs', 'program'], { cwd: project, stdio: 'inherit' });
   } catch {

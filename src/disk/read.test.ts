@@ -123,19 +123,6 @@ describe('readSnapshot', () => {
     if ('bytes' in read) expect(read.fingerprint).toEqual(fingerprintOf(read.bytes));
   });
 
-  it('reuses the fingerprint of the likely bytes only if the file holds exactly these bytes', async () => {
-    const disk = bench(['f: one']);
-    const place = disk.place('f');
-    const told = { sha256: 'told', size: 3 };
-    const likely = { bytes: Buffer.from('one'), fingerprint: told };
-    const seen = lstatSync(join(disk.root, 'f'), { bigint: true });
-    for (const looked of [{}, { seen }])
-      expect((await snapshot(place, { clock: undefined, likely, ...looked })).fingerprint).toEqual(told);
-    writeFileSync(join(disk.root, 'f'), 'two');
-    const changed = await snapshot(place, { clock: undefined, likely });
-    expect(changed.fingerprint).toEqual(fingerprintOf(Buffer.from('two')));
-  });
-
   it('uses a known fingerprint only while the stamp is the same', async () => {
     const disk = bench(['f: one']);
     const place = disk.place('f');

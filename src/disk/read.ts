@@ -90,11 +90,6 @@ export interface ReadLimits {
    * file still has this stamp, the fingerprint is reused instead of hashing the file again.
    */
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
-  /**
-   * Bytes that the file probably still holds. If it does, their fingerprint is reused: comparing
-   * takes a tenth of the time of hashing, and proves as much.
-   */
-  readonly likely?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint } | undefined;
 }
 
 type Openable = Pick<Place, 'dir' | 'name' | 'opensOwn'>;
@@ -251,15 +246,13 @@ function isRacy({ clock }: ReadLimits, stats: BigIntStats, place: Place): boolea
 function snapshotOf(
   bytes: Buffer,
   stats: BigIntStats,
-  { limits, racy }: { limits: Pick<ReadLimits, 'known' | 'likely'>; racy: boolean },
+  { limits, racy }: { limits: Pick<ReadLimits, 'known'>; racy: boolean },
 ): Snapshot {
   const stamp = stampOf(stats);
-  const { known, likely } = limits;
+  const { known } = limits;
   if (known !== undefined && sameStamp(known.stamp, stamp))
     return { bytes, fingerprint: known.fingerprint, stamp, stats, racy };
-  const isLikely = likely !== undefined && bytes.equals(likely.bytes);
-  const fingerprint = isLikely ? likely.fingerprint : fingerprintOf(bytes);
-  return { bytes, fingerprint, stamp, stats, racy };
+  return { bytes, fingerprint: fingerprintOf(bytes), stamp, stats, racy };
 }
 
 /**

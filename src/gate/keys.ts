@@ -204,7 +204,7 @@ export async function lockKeys(
 ): Promise<(() => void) | undefined> {
   const giveUpMs = world.now() + HOSTS_WAIT_MS;
   for (;;) {
-    const unlock = world.locks.tryAcquire(keys) ?? (await world.locks.acquire(keys, LIMITS.lockTimeoutMs));
+    const unlock = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
     if (unlock === undefined) return undefined;
     let found: AtLocked;
     try {

@@ -129,7 +129,7 @@ async function viewOf(world: World, asking: Asking, looking: LookTarget<Located>
   const unread = { ...view, facts: { ...facts, freshness: undefined } };
   if (!mayRead(world, facts, known)) return unread;
   const looked = { located, known, request };
-  const snapshot = snapshotNow(world, looked) ?? (await readSnapshot(located.place, limitsOf(world, looked)));
+  const snapshot = snapshotNow(world, looked) ?? (await readSnapshot(located.place, limitsOf(looked)));
   if ('problem' in snapshot)
     return { ...view, facts: { ...facts, freshness: 'unknown', errno: whyUnread(snapshot) } };
   const read = readFacts(world, looked, snapshot);
@@ -247,16 +247,15 @@ interface ReadTarget {
 
 /** The file from this process's cache, or read at once because it is small. */
 function snapshotNow(world: World, looked: ReadTarget): Snapshot | undefined {
-  const limits = limitsOf(world, looked);
+  const limits = limitsOf(looked);
   return rememberedSnapshot(world, looked.located, limits.known) ?? readNow(looked.located.place, limits);
 }
 
-function limitsOf(world: World, { located, known, request: { action } }: ReadTarget): ReadLimits {
+function limitsOf({ located, known, request: { action } }: ReadTarget): ReadLimits {
   // An edit keeps all bytes that it does not replace. So a trusted stamp that is unchanged can
   // replace hashing, and also reading if the bytes are cached. Other changes check every byte.
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
-  const likely = likelyBytes(world, known?.fingerprint);
-  return { clock: undefined, seen: located.stats, known: sparing, likely };
+  return { clock: undefined, seen: located.stats, known: sparing };
 }
 
 function currentFacts(
@@ -280,12 +279,6 @@ function readFacts(world: World, looked: ReadTarget, snapshot: Snapshot): Partia
     known.tombstone === true ||
     !sameFingerprint(still.fingerprint ?? fingerprint, known.fingerprint ?? fingerprint);
   return { sighting: still, cameBack, freshness: 'same', ...current };
-}
-
-/** The bytes that the session saw last, if this process still has them. */
-function likelyBytes({ baselines }: World, fingerprint: Fingerprint | undefined): ReadLimits['likely'] {
-  const bytes = fingerprint && baselines.peek(fingerprint);
-  return bytes && { bytes, fingerprint };
 }
 
 /** True if the revision must be computed: the caller sent one, or a repeated refusal will name it. */

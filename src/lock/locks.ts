@@ -16,7 +16,6 @@ interface LockOptions {
 
 const FIRST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 25;
-const MAX_KNOWN = 10_000;
 /** Number of files with kernel locks: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. */
 const FILES = 8;
 
@@ -31,8 +30,6 @@ export interface Locks {
    * process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
-  /** Like `acquire`, without waiting: undefined if a key is locked, or if only another machine knows. */
-  tryAcquire(keys: readonly string[]): (() => void) | undefined;
   /** Throws a Fault if another machine may have taken the keys. Absent if no other machine can. */
   mustHold?(): void;
   close(): void;
@@ -50,8 +47,6 @@ export class LocalLocks implements Locks {
    * takes the lock between processes.
    */
   readonly #shared = new Map<number, number>();
-  /** Cache of lock numbers (slots) by key, because many changes concern the same single file. */
-  readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {
     const { home, owner, isAlive, use } = options;
@@ -68,23 +63,8 @@ export class LocalLocks implements Locks {
     const held: Slot[] = [];
     let isHeld = false;
     try {
-      for (const slot of this.#slotsOf(keys)) {
+      for (const slot of slotsOf(keys)) {
         if (!this.#tryEnter(slot) && !(await this.#enter(slot, timeoutMs))) return undefined;
-        held.push(slot);
-      }
-      isHeld = true;
-      return () => this.#leaveAll(held);
-    } finally {
-      if (!isHeld) this.#leaveAll(held);
-    }
-  }
-
-  tryAcquire(keys: readonly string[]): (() => void) | undefined {
-    const held: Slot[] = [];
-    let isHeld = false;
-    try {
-      for (const slot of this.#slotsOf(keys)) {
-        if (!this.#tryEnter(slot)) return undefined;
         held.push(slot);
       }
       isHeld = true;
@@ -96,18 +76,6 @@ export class LocalLocks implements Locks {
 
   close(): void {
     this.#processes.close();
-  }
-
-  #slotsOf(keys: readonly string[]): Slots {
-    const [only] = keys;
-    if (only === undefined || keys.length > 1) return slotsOf(keys);
-    let slots = this.#known.get(only);
-    if (slots === undefined) {
-      slots = slotsOf(keys);
-      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-      this.#known.set(only, slots);
-    }
-    return slots;
   }
 
   #tryEnter([slot, sharing]: Slot): boolean {

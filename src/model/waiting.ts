@@ -56,12 +56,7 @@ export class KeyedMutex<Key> {
     return () => this.leave(key);
   }
 
-  /** Like `acquire`, without waiting: undefined if the lock is not free. */
-  tryAcquire(key: Key, sharing: LockMode): (() => void) | undefined {
-    return this.tryEnter(key, sharing) ? () => this.leave(key) : undefined;
-  }
-
-  /** Like `tryAcquire`, but the caller releases the lock with `leave`, exactly once. */
+  /** Takes the lock if it is free. The caller releases it with `leave`, exactly once. */
   tryEnter(key: Key, sharing: LockMode): boolean {
     let door = this.#doors.get(key);
     if (door === undefined) {

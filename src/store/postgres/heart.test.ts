@@ -12,7 +12,6 @@ it.each([
   const locks = new LeasedLocks({
     local: {
       acquire: async () => () => undefined,
-      tryAcquire: () => () => undefined,
       close: () => undefined,
     },
     // The casts are safe: the locks use only these members.

@@ -185,10 +185,6 @@ export class LeasedLocks implements Locks {
     }
   }
 
-  tryAcquire(keys: readonly string[]): (() => void) | undefined {
-    return keys.some((key) => this.#isShared(key)) ? undefined : this.#options.local.tryAcquire(keys);
-  }
-
   mustHold(): void {
     if (this.#options.heart.holdsAll) return;
     throw new Fault(

@@ -176,11 +176,7 @@ export class DatabaseVersion {
 
   /** The version, read at most once per turn of the event loop. */
   current(): number {
-    return this.#isCurrent ? this.#latest : this.now();
-  }
-
-  /** Reads the version now. Other lookups at the same moment reuse it. */
-  now(): number {
+    if (this.#isCurrent) return this.#latest;
     this.#latest = this.#read();
     this.#isCurrent = true;
     setImmediate(() => {

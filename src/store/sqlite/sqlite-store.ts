@@ -115,7 +115,6 @@ class SqliteStore implements Store {
   /** True if the last try to write notes failed. Further notes then first try again. */
   #failed = false;
   #closed = false;
-  readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
   /**
    * The change that was announced last. The database files were checked at that moment, so the
@@ -244,7 +243,6 @@ class SqliteStore implements Store {
       this.#notes += count;
       this.#seen.putBack(notes.views);
       this.#seen.clear();
-      this.#pending.forget();
       throw error;
     }
   }
@@ -270,7 +268,6 @@ class SqliteStore implements Store {
       this.#db.noteHead(head);
     }
     if (isSkipped) return;
-    this.#pending.recorded(writes);
     this.#announced = announce?.change;
     this.#seen.added(writes);
   }
@@ -343,17 +340,9 @@ class SqliteStore implements Store {
    */
   #pendingAt(filter: PendingFilter): readonly PendingChange[] {
     return this.#db.attempt(() => {
-      // Read the version before the rows. If another process announces a change in between, the
-      // next call sees a new version.
-      const version = this.#version.now();
-      if (this.#pending.isEmpty(version)) return [];
       const rows = this.#db.sql('select * from pending').all() as { change: string; announced: string }[];
       const all = rows.map(({ change, announced }) =>
         pendingFrom(announced, () => damagedPending(this.#db.file, fromColumn(change))),
-      );
-      this.#pending.read(
-        version,
-        all.map(({ change }) => change),
       );
       return all.filter((pending) => matchesPending(pending, filter));
     });
@@ -471,40 +460,4 @@ function peersOn(file: string): Set<Peer> {
   const peers = openHere.get(file) ?? new Set();
   openHere.set(file, peers);
   return peers;
-}
-
-/**
- * Remembers whether any change is pending (announced and unfinished), so that most calls need no
- * query. None is pending if the last query found only changes of this connection, these are
- * finished, and no other connection has written since.
- */
-class PendingRows {
-  readonly #own = new Set<string>();
-  /**
-   * The database version at which the last query found only pending changes of this connection.
-   * Undefined if it found others, or if the stored state is unknown.
-   */
-  #onlyOwn: number | undefined;
-
-  isEmpty(version: number): boolean {
-    return this.#own.size === 0 && this.#onlyOwn === version;
-  }
-
-  /** Remembers the result of a query for all pending changes. */
-  read(version: number, changes: readonly string[]): void {
-    this.#onlyOwn = changes.every((change) => this.#own.has(change)) ? version : undefined;
-    const found = new Set(changes);
-    for (const change of this.#own) if (!found.has(change)) this.#own.delete(change);
-  }
-
-  /** Remembers the changes that a committed record begins or finishes. */
-  recorded({ announce, settle }: Pick<Writes, 'announce' | 'settle'>): void {
-    for (const change of settle ?? []) this.#own.delete(change);
-    if (announce !== undefined) this.#own.add(announce.change);
-  }
-
-  /** Forgets the last query, because it is unknown what was stored, for example after a failed commit. */
-  forget(): void {
-    this.#onlyOwn = undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
-import type { Entry } from '../model/entry.ts';
+import { deltasOf, type Entry } from '../model/entry.ts';
 import type { StateSize } from '../records/clean-up.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry } from '../records/records.ts';
@@ -120,8 +120,10 @@ export function entryPath(cli: Pick<Cli, 'cwd'>, entry: Pick<Entry, 'root' | 'pa
 }
 
 /** The old and the new path of a move; undefined for any other change. */
-function movedPaths(cli: Pick<Cli, 'cwd'>, { action, root, deltas = [] }: Entry): string | undefined {
-  const move = action === 'move' ? deltas.find(({ movedFrom }) => movedFrom !== undefined) : undefined;
+function movedPaths(cli: Pick<Cli, 'cwd'>, entry: Entry): string | undefined {
+  const { action, root } = entry;
+  const move =
+    action === 'move' ? deltasOf(entry).find(({ movedFrom }) => movedFrom !== undefined) : undefined;
   if (move?.movedFrom === undefined) return undefined;
   const [from, to] = [move.movedFrom, move].map(({ relative: path }) => entryPath(cli, { root, path }));
   return `${from} -> ${to}`;

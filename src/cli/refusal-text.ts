@@ -1,5 +1,5 @@
 import { UsageError } from '../config/flags.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import type { NextStep, Refusal } from '../model/verdict.ts';
 import type { Records } from '../records/records.ts';
 import { harmless, phrase } from '../report/bounded.ts';
@@ -60,7 +60,7 @@ function refusedFiles({ detail }: Refusal): string[] {
  * The change whose id begins with `typed`; undefined if there is none. Ends with a usage error if
  * several changes fit.
  */
-export async function namedChange(records: Records, typed: string): Promise<Entry | undefined> {
+export async function namedChange(records: Records, typed: string): Promise<ChangeEntry | undefined> {
   const [found, ...others] = typed.length < SHORTEST_TYPED ? [] : await records.changesNamed(typed);
   if (others.length === 0) return found;
   const ids = [found, ...others].flatMap((entry) => entry?.change ?? []);

@@ -3,7 +3,7 @@ import { type Committed, type Conflict, putBackFile } from '../disk/replace.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import { notLocked } from '../lock/locks.ts';
 import { addDelta, type Delta, endsOf, inverse, type State } from '../model/delta.ts';
-import type { NewEntry, Undone, UndonePart } from '../model/entry.ts';
+import type { NewChangeEntry, NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
@@ -116,11 +116,9 @@ function reserveForReverting(): () => void {
   }
 }
 
-type ChangeEntry = NewEntry & { readonly change: string };
-
-function outcomeOf({ results, stayed }: DoneChange, { change, deltas }: ChangeEntry): Outcome<Applied> {
+function outcomeOf({ results, stayed }: DoneChange, { change, deltas }: NewChangeEntry): Outcome<Applied> {
   // Without deltas no entry is written, so there is no change that the id could name.
-  const id = deltas?.length === 0 ? {} : { change };
+  const id = deltas.length === 0 ? {} : { change };
   const named = results.map((result) => (result.changed ? Object.assign({}, id, result) : result));
   return { ok: true, dryRun: false, results: named, ...id, stayed };
 }
@@ -150,7 +148,7 @@ function entryOf(
     change,
     deltas,
   }: { work: PlannedChange; first: ChangePlan; change: string; deltas: readonly Delta[] },
-): ChangeEntry {
+): NewChangeEntry {
   const { undo, undoesPart, command } = work;
   // Prefer the root and path of a delta outside the extra roots: one of these, such as the git folder that
   // worktrees share, is no workspace.
@@ -160,7 +158,7 @@ function entryOf(
       ? undefined
       : first.deltas.find(({ path: { root } }) => !extraRoots.includes(root));
   const { path } = outside ?? first;
-  const entry: { -readonly [K in keyof ChangeEntry]: ChangeEntry[K] } = {
+  const entry: { -readonly [K in keyof NewChangeEntry]: NewChangeEntry[K] } = {
     action: undo === undefined ? first.action : 'undo',
     atMs: world.now(),
     change,
@@ -179,7 +177,11 @@ function entryOf(
   return entry;
 }
 
-function settledEntry({ undo, command }: PlannedChange, entry: ChangeEntry, done: DoneChange): ChangeEntry {
+function settledEntry(
+  { undo, command }: PlannedChange,
+  entry: NewChangeEntry,
+  done: DoneChange,
+): NewChangeEntry {
   const deltas = [...once(done.deltas), ...(command?.made ?? [])];
   const { stayed } = done;
   const settled = { ...entry, deltas, ...noticesOf(done) };
@@ -189,7 +191,7 @@ function settledEntry({ undo, command }: PlannedChange, entry: ChangeEntry, done
 }
 
 /** The kinds of the caller's notices, and the size of their diffs: the journal contains no file content. */
-function noticesOf({ results }: DoneChange): Pick<NewEntry, 'notices' | 'diffBytes'> {
+function noticesOf({ results }: DoneChange): Pick<NewChangeEntry, 'notices' | 'diffBytes'> {
   const notices = results.flatMap((result) => result.notices);
   if (notices.length === 0) return {};
   const diffs = notices.flatMap((notice) => (notice.kind === 'changed-elsewhere' ? [notice.diff] : []));
@@ -200,11 +202,11 @@ function noticesOf({ results }: DoneChange): Pick<NewEntry, 'notices' | 'diffByt
 }
 
 /** The entry of a change, and those to record with it. */
-function entriesOf({ plans, entries = [] }: PlannedChange, entry: ChangeEntry): readonly NewEntry[] {
+function entriesOf({ plans, entries = [] }: PlannedChange, entry: NewChangeEntry): readonly NewEntry[] {
   const { change, session, turn, atMs } = entry;
   const like = { session, atMs, change, ...(turn === undefined ? {} : { turn }) };
   return [
-    ...(entry.deltas?.length === 0 ? [] : [entry]),
+    ...(entry.deltas.length === 0 ? [] : [entry]),
     ...bypassEntries(plans.map(allowedBy), like),
     ...entries,
   ];

@@ -196,7 +196,11 @@ export function approvalRefusal({ request: { path, action } }: MissingApproval, 
   return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { cause } };
 }
 
-function entryOf(world: World, knowledge: Knowledge, { step, delta }: ApprovedChange): NewEntry {
+function entryOf(
+  world: World,
+  knowledge: Knowledge,
+  { step, delta }: ApprovedChange,
+): Extract<NewEntry, { readonly kind: 'bypass' }> {
   const { action, root } = step;
   const { key, relative } = delta;
   return { kind: 'bypass', atMs: world.now(), ...knowledge.author, root, action, path: relative, key };

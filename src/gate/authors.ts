@@ -1,5 +1,5 @@
 import { byPath, type Delta, lastAt, type State, sameContent } from '../model/delta.ts';
-import type { Entry, NewEntry } from '../model/entry.ts';
+import { type ChangeEntry, deltasOf, type Entry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import { isWithin } from '../model/path.ts';
 import { gitFolderOf, repositoryAround } from '../process/git.ts';
@@ -140,9 +140,9 @@ export async function authorOf(
 async function changesOf(
   { store }: World,
   { key, change, beforeSeq }: Content,
-): Promise<readonly (readonly [Entry, Delta])[]> {
+): Promise<readonly (readonly [ChangeEntry, Delta])[]> {
   const entries = await store.entries({ key, beforeSeq, kinds: ['change'], limit: MAX_CHANGES });
-  return entries.flatMap((entry): [Entry, Delta][] => {
+  return entries.flatMap((entry): [ChangeEntry, Delta][] => {
     const delta = lastAt(entry.deltas, key);
     const isOther = entry.change !== change && !UNSTASHES.test(entry.text ?? '');
     return delta !== undefined && isOther ? [[entry, delta]] : [];
@@ -160,7 +160,7 @@ async function authorOfMoved(
 }
 
 /** The file that a change moved to a path where nothing was. */
-function movedFrom({ deltas = [] }: NewEntry, { key, before, after }: Delta): Delta | undefined {
+function movedFrom({ deltas }: ChangeEntry, { key, before, after }: Delta): Delta | undefined {
   if (before.kind !== 'absent' || after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
   return byPath(deltas).find(
     (other) =>
@@ -193,7 +193,7 @@ async function madeAt(
   const family = await familyOf(world.store, own);
   for (const entry of await world.store.entries({ key, kinds: ['change', 'notice'], limit: MAX_CHANGES })) {
     if (change !== undefined && entry.change === change) continue;
-    const delta = lastAt(entry.deltas, key);
+    const delta = lastAt(deltasOf(entry), key);
     if ((await familyOf(world.store, entry.session)) !== family || delta?.after.kind === 'absent')
       return undefined;
     if (entry.kind === 'notice' || delta?.before.kind === 'absent') return entry.kind;

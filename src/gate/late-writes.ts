@@ -1,6 +1,6 @@
 import { clearShelf, filesOnShelf, giveBackToTell, isWritten, LateWatch, takeToTell } from '../disk/shelf.ts';
 import { byPath } from '../model/delta.ts';
-import type { Entry, NewEntry } from '../model/entry.ts';
+import type { ChangeEntry, NewEntry } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
@@ -81,7 +81,7 @@ export function watchLateWrites(world: () => World): LateWatch {
 }
 
 interface DisplacedFile {
-  readonly entry: Entry;
+  readonly entry: ChangeEntry;
   readonly path: string;
   /**
    * Other replaced or removed files that held the same bytes. Any of them may be the file that was
@@ -93,8 +93,8 @@ interface DisplacedFile {
 async function changesMatching(
   world: World,
   { sinceMs = 0, ...filter }: EntryFilter,
-): Promise<readonly Entry[]> {
-  const changes: Entry[] = [];
+): Promise<readonly ChangeEntry[]> {
+  const changes: ChangeEntry[] = [];
   // Do not pass `sinceMs` to the store: to reach the filter's limit, it would search the whole
   // journal.
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
@@ -106,7 +106,7 @@ async function changesMatching(
  * The replaced and removed files by the hash of their bytes. If several files have equal bytes, the
  * map holds the one with the newest change and the paths of the others.
  */
-function displacedBy(changes: readonly Entry[]): ReadonlyMap<string, DisplacedFile> {
+function displacedBy(changes: readonly ChangeEntry[]): ReadonlyMap<string, DisplacedFile> {
   const displaced = new Map<string, DisplacedFile>();
   for (const entry of changes)
     for (const { before, relative } of byPath(entry.deltas)) {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { byPath, type Delta, type State, sameContent } from '../model/delta.ts';
-import type { NewEntry } from '../model/entry.ts';
+import type { NewChangeEntry, NewEntry } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
 import { blobsIn } from '../process/git-refs.ts';
 import { clip, phrase } from '../report/bounded.ts';
@@ -24,7 +24,7 @@ const MAX_AUTHORS = 200;
 const GIT_MS = 5_000;
 
 /** The change of a command, as it was recorded. */
-export type CommandChange = Pick<NewEntry, 'deltas' | 'text' | 'root'> & { readonly change: string };
+export type CommandChange = Pick<NewChangeEntry, 'change' | 'deltas' | 'text' | 'root'>;
 
 /** A file whose bytes a command removed. `victim`: another session, if it had left these bytes there. */
 interface LostFile {
@@ -53,7 +53,7 @@ export async function findLosses(
   knowledge: Knowledge,
   command: CommandChange,
 ): Promise<Losses> {
-  const { deltas = [], text = '' } = command;
+  const { deltas, text = '' } = command;
   const signal = AbortSignal.timeout(GIT_MS);
   const gits = gitFolders(world, deltas).map((folder) => new ChangedGit(world, { folder, deltas, signal }));
   const names: string[] = [];
@@ -74,7 +74,7 @@ export async function findLosses(
 export async function recordLosses(
   world: World,
   knowledge: Knowledge,
-  { command, losses }: { readonly command: CommandChange; readonly losses: Losses },
+  { command, losses }: { readonly command: Omit<CommandChange, 'deltas'>; readonly losses: Losses },
 ): Promise<readonly Notice[]> {
   const { change, text = '', root } = command;
   const { names, inStash, files } = losses;
@@ -148,7 +148,7 @@ async function lostFiles(
   knowledge: Knowledge,
   { command, gits, signal }: { command: CommandChange; gits: readonly ChangedGit[]; signal: AbortSignal },
 ): Promise<readonly LostFile[]> {
-  const { deltas = [], change } = command;
+  const { deltas, change } = command;
   const { session } = knowledge;
   const changed = deltas.filter(({ before, after }) => !sameContent(before, after));
   const arrived = new Set(changed.flatMap(({ after }) => hashOf(after)));
@@ -184,7 +184,7 @@ async function lostFiles(
 async function ownRepositories(
   world: World,
   { session }: Knowledge,
-  { deltas = [], change }: CommandChange,
+  { deltas, change }: CommandChange,
 ): Promise<readonly string[]> {
   const tops = new Set(deltas.flatMap(({ key }) => /^(.*?)\/\.git\//.exec(key)?.[1] ?? []));
   const own: string[] = [];

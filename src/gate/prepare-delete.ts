@@ -4,7 +4,7 @@ import { modeOf, stampOf } from '../disk/read.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import { ABSENT, type State } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -245,7 +245,7 @@ const MAX_OWN_CHANGES = 1000;
  * True for a change whose call named its files. False for a command, because the session does not
  * know all files that a command changes.
  */
-function isOwnCall({ action, text, recovered }: Entry): boolean {
+function isOwnCall({ action, text, recovered }: ChangeEntry): boolean {
   return action !== 'run' && text === undefined && recovered !== true;
 }
 
@@ -256,10 +256,10 @@ function isOwnCall({ action, text, recovered }: Entry): boolean {
  */
 function differsByOwnChanges(
   { folder, sighting }: { readonly folder: FolderNode; readonly sighting: Sighting },
-  own: readonly Entry[],
+  own: readonly ChangeEntry[],
 ): boolean {
   const kinds = new Map(folder.entries.map(({ name, kind }) => [name, kind]));
-  for (const { atMs, deltas = [] } of own) {
+  for (const { atMs, deltas } of own) {
     if (atMs < sighting.atMs) return false;
     const inside = deltas.filter(({ key }) => dirname(key) === folder.path.key);
     for (const { relative, before, after } of inside.toReversed()) {

@@ -8,7 +8,7 @@ import {
   mergeRanges,
   rangesOf,
 } from '../model/coverage.ts';
-import type { NewEntry, SeenFile } from '../model/entry.ts';
+import type { EntryOf, SeenFile } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -39,7 +39,7 @@ const CONTEXT_LINES = 1;
 const MAX_HASHED_BYTES = 8 << 20;
 
 /** Facts about the file that the journal keeps with a refusal, so that users can check it later. */
-export type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content' | 'call'>;
+export type Evidence = Pick<EntryOf<'refusal'>, 'sha256' | 'sizeBytes' | 'seen' | 'content' | 'call'>;
 
 /**
  * An allowed change with its plan, or a refusal. `credit`: the lines that the refusal itself shows,

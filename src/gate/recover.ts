@@ -9,7 +9,7 @@ import {
   sameContent,
   sameState,
 } from '../model/delta.ts';
-import type { NewEntry, PendingChange } from '../model/entry.ts';
+import type { NewChangeEntry, PendingChange } from '../model/entry.ts';
 import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
@@ -252,7 +252,7 @@ export async function recoverChange(
     await options.takeBack(begun);
     begun = (await lookAt(options, announced))?.filter(({ delta }) => !isMadeFolder(delta));
   }
-  if (begun === undefined) return { change, outcome: 'unclear', deltas: entry.deltas ?? [] };
+  if (begun === undefined) return { change, outcome: 'unclear', deltas: entry.deltas };
   const done = begun.map(asItIs);
   const deltas = joinMoves(done);
   await options.store.record({
@@ -356,8 +356,8 @@ function asItIs({ delta, current }: StartedDelta): Delta {
  * The journal entry for the deltas that were done. If the change was an undo, only their keys are
  * recorded as undone.
  */
-function entryFor(entry: NewEntry, deltas: readonly Delta[]): NewEntry {
+function entryFor(entry: NewChangeEntry, deltas: readonly Delta[]): NewChangeEntry {
   const { undone } = entry;
-  if (undone === undefined || deltas.length === entry.deltas?.length) return { ...entry, deltas };
+  if (undone === undefined || deltas.length === entry.deltas.length) return { ...entry, deltas };
   return { ...entry, deltas, undone: { ...undone, keys: deltas.flatMap(endsOf) } };
 }

@@ -1,7 +1,7 @@
 import { readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { lastAt } from '../model/delta.ts';
-import type { Entry, NewEntry } from '../model/entry.ts';
+import type { ChangeEntry, Entry, EntryOf, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
@@ -230,13 +230,13 @@ export async function noteOutsideChanges(world: World, knowledge: Knowledge): Pr
  * The session that left the file as it is now, according to the last change in the journal.
  * Undefined if another program has changed the file since.
  */
-function authorOf({ key, sha256 }: ChangedFile, last: Entry | undefined): string | undefined {
+function authorOf({ key, sha256 }: ChangedFile, last: ChangeEntry | undefined): string | undefined {
   const left = lastAt(last?.deltas, key)?.after;
   if (left === undefined) return undefined;
   return (left.kind === 'file' ? left.fingerprint.sha256 : '') === sha256 ? last?.session : undefined;
 }
 
-function isNoted(notices: readonly Entry[], { key, sha256 }: ChangedFile): boolean {
+function isNoted(notices: readonly EntryOf<'notice'>[], { key, sha256 }: ChangedFile): boolean {
   return notices.some((notice) => isOfChange(notice) && notice.key === key && notice.sha256 === sha256);
 }
 

@@ -1,6 +1,6 @@
 import type { Claim } from '../model/claim.ts';
 import { byPath, type Delta, type State } from '../model/delta.ts';
-import { COMMAND_LINE, type Entry, type NewEntry } from '../model/entry.ts';
+import { COMMAND_LINE, type Entry, type NewChangeEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { defined } from '../model/record.ts';
 import type { Store } from '../store/store.ts';
@@ -12,7 +12,7 @@ export const CLAIM_MS: number = 10 * 60_000;
  * The claims that these changes (newest first) make: one for each session and file. `keys` limits
  * them to these files.
  */
-export function claimsIn(changes: readonly NewEntry[], keys?: readonly string[]): readonly Claim[] {
+export function claimsIn(changes: readonly NewChangeEntry[], keys?: readonly string[]): readonly Claim[] {
   const claims = new Map<string, Claim>();
   const wanted = keys === undefined ? undefined : new Set(keys);
   for (const entry of changes.filter(isWork))
@@ -28,7 +28,7 @@ export function claimsIn(changes: readonly NewEntry[], keys?: readonly string[])
 }
 
 /** False for a user's command and for an undo, which does not show that a session works on a file. */
-function isWork({ session, undoes, undoesPart }: NewEntry): boolean {
+function isWork({ session, undoes, undoesPart }: NewChangeEntry): boolean {
   return session !== COMMAND_LINE && undoes === undefined && undoesPart === undefined;
 }
 
@@ -36,7 +36,10 @@ export function isFolder({ before, after }: Delta): boolean {
   return before.kind === 'directory' || after.kind === 'directory';
 }
 
-function claimOf({ session, turn, root, atMs }: NewEntry, { key, relative, before, after }: Delta): Claim {
+function claimOf(
+  { session, turn, root, atMs }: NewChangeEntry,
+  { key, relative, before, after }: Delta,
+): Claim {
   return {
     session,
     key,
@@ -50,7 +53,7 @@ function claimOf({ session, turn, root, atMs }: NewEntry, { key, relative, befor
 }
 
 /** This claim, begun by an earlier change. */
-function since({ before: _, ...claim }: Claim, { atMs }: NewEntry, { before }: Delta): Claim {
+function since({ before: _, ...claim }: Claim, { atMs }: NewChangeEntry, { before }: Delta): Claim {
   return { ...claim, sinceMs: atMs, ...defined({ before: fingerprintIn(before) }) };
 }
 
@@ -87,12 +90,12 @@ async function hasEnded(
 ): Promise<boolean> {
   const events = await store.entries({ session, kinds: ['turn', 'session'], sinceMs: atMs });
   const newest = events.find(
-    ({ kind, event }) => kind === 'turn' || event === 'turn-ended' || event === 'forgotten',
+    (entry) => entry.kind === 'turn' || entry.event === 'turn-ended' || entry.event === 'forgotten',
   );
   return newest !== undefined && (newest.kind !== 'turn' || newest.turn !== turn);
 }
 
 /** True if this journal entry told its session about claims on a file. */
-export function tellsOfClaims({ kind, notices }: Entry): boolean {
-  return kind === 'notice' && notices?.includes('claimed') === true;
+export function tellsOfClaims(entry: Entry): boolean {
+  return entry.kind === 'notice' && entry.notices?.includes('claimed') === true;
 }

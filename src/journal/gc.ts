@@ -1,6 +1,6 @@
 import type { Delta } from '../model/delta.ts';
 import { byPath } from '../model/delta.ts';
-import type { NewEntry, PendingChange } from '../model/entry.ts';
+import type { NewChangeEntry, PendingChange } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -199,7 +199,7 @@ function usageOf(images: readonly KeptImage[]): ImageUsage {
 }
 
 /** The hashes of the stored file contents that an undo or redo of the entry needs. */
-function imagesOf(entry: NewEntry): string[] {
+function imagesOf(entry: NewChangeEntry): string[] {
   const sides = byPath(entry.deltas).flatMap(({ before, after }) => [before, after]);
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }

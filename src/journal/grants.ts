@@ -1,4 +1,4 @@
-import type { Entry } from '../model/entry.ts';
+import type { Entry, EntryOf } from '../model/entry.ts';
 import { ancestorsOf } from '../store/entry-columns.ts';
 import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
 
@@ -49,7 +49,7 @@ export function grantCovers({ key: granted }: Pick<ActiveGrant, 'key'>, key: str
   return key === granted || key.startsWith(granted.endsWith('/') ? granted : `${granted}/`);
 }
 
-async function isUsed(store: Store, { grant, seq }: Entry): Promise<boolean> {
+async function isUsed(store: Store, { grant, seq }: EntryOf<'grant'>): Promise<boolean> {
   for await (const use of walkEntries(store, { kinds: ['bypass'], afterSeq: seq }))
     if (use.grant?.id === grant?.id) return true;
   return false;

@@ -1,11 +1,11 @@
 import { ABSENT, type Delta, endsOf, inOrder, inverse, type NamedPath, sameContent } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import { isBelow, isWithin } from '../model/path.ts';
 import { isUndo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
 
 /** A delta that takes one of a change back, at the present paths. */
 export interface Inverse extends Delta {
-  readonly entry: Entry;
+  readonly entry: ChangeEntry;
   /** The key of the path when the change was made. */
   readonly oldKey: string;
 }
@@ -68,7 +68,7 @@ function followMove(found: readonly FollowedDelta[], { movedFrom, after, ...plac
   }
 }
 
-function followedDelta(entry: Entry, delta: Delta): FollowedDelta {
+function followedDelta(entry: ChangeEntry, delta: Delta): FollowedDelta {
   const back = { ...inverse(delta), entry, oldKey: delta.movedFrom?.key ?? delta.key };
   const holds = back.before.kind === 'absent' ? 'empty' : 'entry';
   const from = back.movedFrom && new Followed(back.movedFrom, 'entry');
@@ -123,8 +123,12 @@ export function changeBetween(
     keys,
     older,
     newer,
-  }: { readonly keys: readonly string[]; readonly older: Entry; readonly newer?: Entry | undefined },
-): Entry | undefined {
+  }: {
+    readonly keys: readonly string[];
+    readonly older: ChangeEntry;
+    readonly newer?: ChangeEntry | undefined;
+  },
+): ChangeEntry | undefined {
   const selected = new Set(selection.flatMap(({ deltas }) => deltas));
   const end = newer?.seq ?? Number.POSITIVE_INFINITY;
   const since = history.changes.filter(({ seq }) => seq > older.seq && seq < end);
@@ -145,8 +149,8 @@ export function changeBetween(
 export function othersInside(
   history: UndoHistory,
   selection: readonly Selected[],
-  { moved, folders }: { readonly moved: Entry; readonly folders: readonly string[] },
-): Entry | undefined {
+  { moved, folders }: { readonly moved: ChangeEntry; readonly folders: readonly string[] },
+): ChangeEntry | undefined {
   const selected = new Set(selection.flatMap(({ deltas }) => deltas));
   const isInside = (delta: Delta): boolean =>
     endsOf(delta).some((key) => folders.some((folder) => isBelow(key, folder)));

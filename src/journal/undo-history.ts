@@ -1,5 +1,5 @@
 import { byPath, type Delta, endsOf, joinMoves, type State, sameState } from '../model/delta.ts';
-import type { Entry, Undone } from '../model/entry.ts';
+import type { ChangeEntry, Undone } from '../model/entry.ts';
 import { foldersAbove, isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
@@ -9,15 +9,15 @@ import type { EntryFilter, Store } from '../store/store.ts';
  */
 export class UndoHistory {
   /** All changes, oldest first. */
-  readonly changes: readonly Entry[];
-  readonly #undoers = new Map<string, Entry[]>();
+  readonly changes: readonly ChangeEntry[];
+  readonly #undoers = new Map<string, ChangeEntry[]>();
   /** The keys that each partial undo covers. Sets, because they are searched for every file of a change. */
-  readonly #covered = new Map<Entry, ReadonlySet<string>>();
-  readonly #effective = new Map<Entry, readonly Delta[]>();
+  readonly #covered = new Map<ChangeEntry, ReadonlySet<string>>();
+  readonly #effective = new Map<ChangeEntry, readonly Delta[]>();
 
-  /** Accepts entries in any order; ignores those that are not changes. */
-  constructor(entries: readonly Entry[]) {
-    this.changes = entries.filter((entry) => entry.kind === 'change').sort((a, b) => a.seq - b.seq);
+  /** Accepts entries in any order. */
+  constructor(entries: readonly ChangeEntry[]) {
+    this.changes = entries.toSorted((a, b) => a.seq - b.seq);
     for (const entry of this.changes) {
       const { changes, keys } = takenBackBy(entry);
       if (keys !== undefined) this.#covered.set(entry, new Set(keys));
@@ -33,23 +33,23 @@ export class UndoHistory {
    * The undo that reverted a change at a path (`key`). Undefined if there is none, or if that undo
    * was itself undone.
    */
-  undoerOf(entry: Pick<Entry, 'change' | 'seq'>, key: string): Entry | undefined {
-    const undoers = entry.change === undefined ? [] : (this.#undoers.get(entry.change) ?? []);
-    const covers = (undo: Entry): boolean => this.#covered.get(undo)?.has(key) ?? true;
+  undoerOf(entry: Pick<ChangeEntry, 'change' | 'seq'>, key: string): ChangeEntry | undefined {
+    const undoers = this.#undoers.get(entry.change) ?? [];
+    const covers = (undo: ChangeEntry): boolean => this.#covered.get(undo)?.has(key) ?? true;
     return undoers.find((undo) => undo.seq > entry.seq && covers(undo) && !this.undoerOf(undo, key));
   }
 
   /** The undo that reverted a delta of a change. For a move, it reverted both ends. */
-  undoerOfDelta(entry: Entry, delta: Delta): Entry | undefined {
+  undoerOfDelta(entry: ChangeEntry, delta: Delta): ChangeEntry | undefined {
     return this.undoerOf(entry, oldKeyOf(delta));
   }
 
-  isPartlyUndone(entry: Entry): boolean {
-    return (entry.deltas ?? []).some((delta) => this.undoerOfDelta(entry, delta) !== undefined);
+  isPartlyUndone(entry: ChangeEntry): boolean {
+    return entry.deltas.some((delta) => this.undoerOfDelta(entry, delta) !== undefined);
   }
 
   /** The deltas of a change that are still in place: no undo in effect has reverted them. */
-  standing(entry: Entry): Delta[] {
+  standing(entry: ChangeEntry): Delta[] {
     return this.effective(entry).filter((delta) => this.undoerOfDelta(entry, delta) === undefined);
   }
 
@@ -57,7 +57,7 @@ export class UndoHistory {
    * The deltas of a change, without those at paths that it left in the same state as before. All
    * deltas if the change moved a folder: an undo must then reverse each of them.
    */
-  effective(entry: Entry): readonly Delta[] {
+  effective(entry: ChangeEntry): readonly Delta[] {
     const known = this.#effective.get(entry) ?? effectiveDeltas(entry);
     this.#effective.set(entry, known);
     return known;
@@ -70,15 +70,15 @@ function oldKeyOf({ key, movedFrom }: Delta): string {
 }
 
 /** The changes that an entry undid; empty if it is not an undo. */
-export function takenBackBy(entry: Pick<Entry, 'undoes' | 'undone'>): Undone {
+export function takenBackBy(entry: Pick<ChangeEntry, 'undoes' | 'undone'>): Undone {
   return entry.undone ?? { changes: entry.undoes === undefined ? [] : [entry.undoes] };
 }
 
-export function isUndo(entry: Entry): boolean {
+export function isUndo(entry: ChangeEntry): boolean {
   return takenBackBy(entry).changes.length > 0;
 }
 
-function effectiveDeltas({ deltas = [] }: Entry): readonly Delta[] {
+function effectiveDeltas({ deltas }: ChangeEntry): readonly Delta[] {
   const first = new Map<string, State>();
   const idle = new Set<string>();
   const halves = byPath(deltas);
@@ -116,7 +116,7 @@ export type UndoTarget = { readonly roots: readonly string[]; readonly key?: str
 
 /** A change, with the deltas to undo. */
 export interface Selected {
-  readonly entry: Entry;
+  readonly entry: ChangeEntry;
   readonly deltas: readonly Delta[];
 }
 
@@ -138,7 +138,7 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
  * True if a change was undone except for folders that it created and that other files need. An undo
  * of the last change skips such a change.
  */
-function isRemainder(history: UndoHistory, entry: Entry, deltas: readonly Delta[]): boolean {
+function isRemainder(history: UndoHistory, entry: ChangeEntry, deltas: readonly Delta[]): boolean {
   const isMadeFolder = ({ before, after }: Delta): boolean =>
     before.kind === 'absent' && after.kind === 'directory';
   return deltas.every(isMadeFolder) && history.isPartlyUndone(entry);
@@ -159,7 +159,7 @@ function isPartial(history: UndoHistory, { entry, deltas }: Selected): boolean {
  */
 function selectSince(history: UndoHistory, target: Since): Selected[] {
   const selected: Selected[] = [];
-  const taken = new Map<Entry, ReadonlySet<string>>();
+  const taken = new Map<ChangeEntry, ReadonlySet<string>>();
   for (const entry of history.changes.toReversed()) {
     if (!isSince(entry, target)) continue;
     const deltas = history.effective(entry).filter((delta) => {
@@ -174,11 +174,11 @@ function selectSince(history: UndoHistory, target: Since): Selected[] {
 
 type Since = UndoTarget & { readonly kind: 'since' };
 
-function isSince({ seq, root, session }: Entry, { afterSeq, roots, sessions }: Since): boolean {
+function isSince({ seq, root, session }: ChangeEntry, { afterSeq, roots, sessions }: Since): boolean {
   return seq > afterSeq && roots.includes(root) && (sessions?.includes(session) ?? true);
 }
 
-function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
+function isWanted(entry: ChangeEntry, target: Exclude<UndoTarget, Since>): boolean {
   if (!target.roots.includes(entry.root)) return false;
   if (target.kind === 'change') return entry.change === target.change;
   // For `last`, treat a rewind like any change, although it is an undo. The next undo then reverts
@@ -218,7 +218,7 @@ export function withoutPaths(
   if (paths.size === 0) return selection;
   return selection.flatMap(({ entry, deltas }) => {
     const left = new Set(paths);
-    for (const delta of entry.deltas ?? [])
+    for (const delta of entry.deltas)
       if (endsOf(delta).some((end) => paths.has(end))) for (const end of endsOf(delta)) left.add(end);
     const rest = deltas.filter((delta) => !endsOf(delta).some((key) => left.has(key)));
     return rest.length === 0 ? [] : [{ entry, deltas: rest }];
@@ -227,7 +227,7 @@ export function withoutPaths(
 
 /** The selected changes, for the journal entry of their undo. */
 export function undoneBy(history: UndoHistory, selection: readonly Selected[]): Undone {
-  const changes = selection.map(({ entry }) => entry.change ?? '');
+  const changes = selection.map(({ entry }) => entry.change);
   return selection.some((each) => isPartial(history, each))
     ? { changes, keys: keysTouched(selection) }
     : { changes };
@@ -289,7 +289,7 @@ function courseStart(history: UndoHistory, selection: readonly Selected[]): numb
 const FIRST_PAGE = 100;
 
 /** The changes of all sessions, from the oldest that the target may select. */
-export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
+export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly ChangeEntry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') return pagesBackTo(store, target);
   const [oldest] = await store.entries(firstOf(target));
@@ -300,11 +300,11 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
 }
 
 /** The newest change that a target selects; undefined if there is nothing to undo. */
-export async function newestSelected(store: Store, target: UndoTarget): Promise<Entry | undefined> {
+export async function newestSelected(store: Store, target: UndoTarget): Promise<ChangeEntry | undefined> {
   return selectChanges(new UndoHistory(await entriesForUndo(store, target)), target)[0]?.entry;
 }
 
-function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): EntryFilter {
+function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): EntryFilter<'change'> {
   const { kind, roots, key } = target;
   const changes = { kinds: ['change'], order: 'oldest', limit: 1 } as const;
   if (kind === 'change') return { ...changes, change: target.change };
@@ -320,8 +320,11 @@ function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): Entry
  * Fetches growing pages, newest first, until they contain a change that the target selects. The
  * first page usually does.
  */
-async function pagesBackTo(store: Store, target: Exclude<UndoTarget, Since>): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
+async function pagesBackTo(
+  store: Store,
+  target: Exclude<UndoTarget, Since>,
+): Promise<readonly ChangeEntry[]> {
+  const entries: ChangeEntry[] = [];
   for (let limit = FIRST_PAGE; ; limit *= 2) {
     const page = await store.entries({ kinds: ['change'], limit, beforeSeq: entries.at(-1)?.seq });
     for (const entry of page) entries.push(entry);

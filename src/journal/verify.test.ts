@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { changeEntry, delta, file, readEntry } from '../../test/store/samples.ts';
+import { changeEntry, delta, file, readEntry, sampleEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { loadSqlite } from '../store/sqlite/driver.ts';
 import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
@@ -125,7 +125,7 @@ describe('verifyChain', () => {
     ];
     await filled(store, 10);
     for (const text of strange) {
-      const { path: _, ...root } = readEntry({ session: text, text, label: text });
+      const { path: _, ...root } = sampleEntry('turn', { session: text, text, label: text, turn: 't' });
       await store.record({ entries: [readEntry({ path: text, session: text }), root] });
       await store.record({
         entries: [changeEntry(text, [delta(text, file('x'), file('y')), delta('b', file('x'), file(text))])],

@@ -6,21 +6,7 @@ import type { ShownAs } from './sighting.ts';
 import type { GitPosition, TurnMark } from './turn.ts';
 import type { Action, NextStep, RefusalCode } from './verdict.ts';
 
-export type EntryKind =
-  | 'read'
-  | 'look'
-  | 'change'
-  | 'refusal'
-  | 'notice'
-  | 'session'
-  | 'bypass'
-  | 'turn'
-  | 'grant'
-  /**
-   * A host's tool call that passed without a check: the hooks were off or not trusted, or they
-   * failed and let calls pass.
-   */
-  | 'unjudged';
+export type EntryKind = NewEntry['kind'];
 
 /** Every kind of journal entry. Used to check the kinds that users ask for. */
 export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
@@ -36,17 +22,11 @@ export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
   unjudged: true,
 };
 
-/**
- * One line of the journal, before the store adds its number and hash. It never holds file contents.
- */
-export interface NewEntry extends Partial<TurnMark> {
-  readonly kind: EntryKind;
+/** The fields that entries of several kinds have. An entry never holds file contents. */
+interface EntryBase {
   readonly atMs: number;
   readonly session: string;
-  /**
-   * The turn in which this entry was written. On an entry of kind `turn`: the turn that begins
-   * here.
-   */
+  /** The turn in which this entry was written. On an entry of kind `turn`: the turn that begins here. */
   readonly turn?: string;
   /** Canonical root of the workspace. */
   readonly root: string;
@@ -58,47 +38,40 @@ export interface NewEntry extends Partial<TurnMark> {
    * ignore case).
    */
   readonly key?: string;
-  /** Id of the change, for `change` entries; a batch is one entry with many deltas. */
+  /** Id of the change that the entry records or is about. */
   readonly change?: string;
-  readonly deltas?: readonly Delta[];
-  readonly code?: RefusalCode;
   /**
    * A sentence for users: a notice, a session event, or the reason of a bypass. On an entry of kind `look`: how much
    * was shown.
    */
   readonly text?: string;
-  /** On a notice: a command was expected to run on a private view of the workspace (layer), and did not. */
-  readonly layer?: 'missed';
-  /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
+  /**
+   * The machine that wrote this entry. Absent if this machine wrote it, and in a store that
+   * machines do not share.
+   */
+  readonly machine?: string;
+}
+
+interface NewReadEntry extends EntryBase {
+  readonly kind: 'read';
+  /** The lines shown, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;
-  /** On a read: set if lines were cut, secrets were masked, or the file was only described. */
+  /** Set if lines were cut, secrets were masked, or the file was only described. */
   readonly shown?: readonly ShownAs[];
-  /** Number of lines of the file that was read, if they were counted. */
+  /** Number of lines of the file, if they were counted. */
   readonly totalLines?: number;
-  /** On a read: hash of the bytes read. On a refusal: hash of the bytes on disk. */
+  /** Hash of the bytes read. */
   readonly sha256?: string;
-  /** On a refusal: size of the file on disk. */
-  readonly sizeBytes?: number;
-  /** On a refusal: how much of the file the session had seen; absent if nothing. */
-  readonly seen?: SeenFile;
-  /**
-   * On a refusal: hash of the refused content (a write), of the refused edits as JSON, or of a command
-   * line with what it would destroy.
-   */
-  readonly content?: string;
-  /**
-   * Present on a refusal that was only recorded: the policy observes and enforces nothing, so the
-   * call passed.
-   */
-  readonly observed?: true;
-  /** On a refusal: the next step that it recommended. */
-  readonly next?: NextStep;
-  /**
-   * On a refusal or a change: size of the diff that the session got because the file had changed
-   * since the session saw it.
-   */
+}
+
+/** A change of files; a batch is one entry with many deltas. */
+export interface NewChangeEntry extends EntryBase {
+  readonly kind: 'change';
+  readonly change: string;
+  readonly deltas: readonly Delta[];
+  /** Size of the diff that the session got because the file had changed since the session saw it. */
   readonly diffBytes?: number;
-  /** On a change or a notice: kinds of the notices that the session got. */
+  /** Kinds of the notices that the session got. */
   readonly notices?: readonly Notice['kind'][];
   /** Id of the change that this one undoes; the newest if it undoes several. */
   readonly undoes?: string;
@@ -108,38 +81,128 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly undoesPart?: UndonePart;
   /** On a change made by a rewind: the turn to which it returned. */
   readonly rewindTo?: string;
-  /**
-   * On an entry of kind `grant`: the permission that the operator gave or revoked. On one of kind `bypass`: the
-   * permission used.
-   */
-  readonly grant?: Grant;
-  /**
-   * On a notice about things that a command removed. `caused`: the session's command removed them.
-   * `suffered`: another session's command removed this session's work. `told`: the session has got
-   * all notices about its own work until now.
-   */
-  readonly loss?: 'caused' | 'suffered' | 'told';
-  /** On an entry of kind `turn`: the git branch, commit and index when the turn began. */
-  readonly git?: GitPosition;
-  /** The host's own id of the call that made the change or was refused. */
+  /** The host's own id of the call that made the change. */
   readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;
-  /**
-   * The machine that wrote this entry. Absent if this machine wrote it, and in a store that
-   * machines do not share.
-   */
-  readonly machine?: string;
-  /** On an entry of kind `session`. */
-  readonly event?: SessionEvent;
-  /** On the entry that opens a session: the program that the session belongs to. */
-  readonly client?: string;
   /**
    * True if no program reported the end of the change, for example because its process died.
    * Lookfirst recorded the change later, from the state on disk.
    */
   readonly recovered?: boolean;
 }
+
+export interface NewRefusalEntry extends EntryBase {
+  readonly kind: 'refusal';
+  readonly code: RefusalCode;
+  /** Hash of the bytes on disk. */
+  readonly sha256?: string;
+  /** Size of the file on disk. */
+  readonly sizeBytes?: number;
+  /** How much of the file the session had seen; absent if nothing. */
+  readonly seen?: SeenFile;
+  /**
+   * Hash of the refused content (a write), of the refused edits as JSON, or of a command line with what it would
+   * destroy.
+   */
+  readonly content?: string;
+  /** Present if the policy observes and enforces nothing, so that the call passed. */
+  readonly observed?: true;
+  /** The next step that it recommended. */
+  readonly next?: NextStep;
+  /** Size of the diff that the session got because the file had changed since the session saw it. */
+  readonly diffBytes?: number;
+  /** The host's own id of the call that was refused. */
+  readonly call?: string;
+}
+
+interface NewNoticeEntry extends EntryBase {
+  readonly kind: 'notice';
+  /** Hash of the bytes on disk that the notice is about. */
+  readonly sha256?: string;
+  /** Kinds of the notices that the session got. */
+  readonly notices?: readonly Notice['kind'][];
+  /** A command was expected to run on a private view of the workspace (layer), and did not. */
+  readonly layer?: 'missed';
+  /**
+   * On a notice about things that a command removed. `caused`: the session's command removed them.
+   * `suffered`: another session's command removed this session's work. `told`: the session has got
+   * all notices about its own work until now.
+   */
+  readonly loss?: 'caused' | 'suffered' | 'told';
+}
+
+interface NewSessionEntry extends EntryBase {
+  readonly kind: 'session';
+  readonly event?: SessionEvent;
+  /** On the entry that opens a session: the program that the session belongs to. */
+  readonly client?: string;
+}
+
+interface NewTurnEntry extends EntryBase, TurnMark {
+  readonly kind: 'turn';
+  readonly turn: string;
+  /** The git branch, commit and index when the turn began. */
+  readonly git?: GitPosition;
+}
+
+interface GrantFields {
+  /** The permission that the operator gave or revoked, or the one that was used. */
+  readonly grant?: Grant;
+}
+
+/** One line of the journal, before the store adds its number and hash. */
+export type NewEntry =
+  | NewReadEntry
+  | NewChangeEntry
+  | NewRefusalEntry
+  | NewNoticeEntry
+  | NewSessionEntry
+  | NewTurnEntry
+  /** The operator gave or revoked a permission. */
+  | (EntryBase & GrantFields & { readonly kind: 'grant' })
+  /** A permission was used. */
+  | (EntryBase & GrantFields & { readonly kind: 'bypass' })
+  /** A listing or search was shown. */
+  | (EntryBase & {
+      readonly kind: 'look';
+      /** Hash of the shown text. */
+      readonly sha256?: string;
+    })
+  /**
+   * A host's tool call that passed without a check: the hooks were off or not trusted, or they
+   * failed and let calls pass.
+   */
+  | (EntryBase & {
+      readonly kind: 'unjudged';
+      /** The host's own id of the call. */
+      readonly call?: string;
+    });
+
+/** The number and the hash of an entry: `hash` covers the entry and the previous entry's hash. */
+interface Link {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** One line of the journal with its number and hash. */
+export type Entry = NewEntry & Link;
+
+/** The deltas of an entry: none if it is no change. */
+export function deltasOf(entry: NewEntry | undefined): readonly Delta[] {
+  return entry?.kind === 'change' ? entry.deltas : [];
+}
+
+/** True for a change. */
+export function isChange(entry: Entry): entry is ChangeEntry {
+  return entry.kind === 'change';
+}
+
+/** A change in the journal. */
+export type ChangeEntry = EntryOf<'change'>;
+
+/** A journal entry of some kinds. */
+export type EntryOf<K extends EntryKind> = Extract<NewEntry, { readonly kind: K }> & Link;
 
 /**
  * An event of a session. `continued`: another process, or a user's next command, continues it.
@@ -191,20 +254,11 @@ export interface SeenFile {
   /** Absent if the session saw only pages of a huge file. */
   readonly fingerprint?: Fingerprint;
   /**
-   * The seen lines, in the format of `NewEntry.lines`. `none` if no line counts as seen any more,
+   * The seen lines, in the format of a read's `lines`. `none` if no line counts as seen any more,
    * for example because the session's context was summarised.
    */
   readonly lines: string;
   readonly atMs: number;
-}
-
-/**
- * One line of the journal with its number and hash: `hash` covers the entry and the previous
- * entry's hash.
- */
-export interface Entry extends NewEntry {
-  readonly seq: number;
-  readonly hash: string;
 }
 
 /** The session of changes that a user makes on the command line. Each command is a process that opens and closes it. */
@@ -216,7 +270,7 @@ export const COMMAND_LINE = 'command-line';
  */
 export interface PendingChange {
   readonly change: string;
-  readonly entry: NewEntry;
+  readonly entry: NewChangeEntry;
   /** The announcing process, identified by pid and start time. */
   readonly owner: string;
   /**

@@ -3,7 +3,7 @@ import { dirname, parse, relative, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
 import type { State } from '../model/delta.ts';
 import { byPath, lastAt } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
@@ -138,7 +138,7 @@ async function liveFile(cwd: string, path: string): Promise<Outcome<LiveFile>> {
 }
 
 interface Version {
-  readonly entry: Entry;
+  readonly entry: ChangeEntry;
   readonly before: State;
   readonly after: State;
 }
@@ -254,7 +254,7 @@ function linesIn(bytes: Uint8Array): readonly string[] {
   return splitLines(Buffer.from(bytes).toString('latin1'));
 }
 
-function originOf({ session, turn, change, atMs }: Entry): LineOrigin {
+function originOf({ session, turn, change, atMs }: ChangeEntry): LineOrigin {
   return {
     session,
     atMs,

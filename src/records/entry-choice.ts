@@ -78,7 +78,7 @@ export class EntryChoice {
   }
 
   #fits(entry: Entry, folder: string | undefined): boolean {
-    if (this.#continued === 'hidden' && entry.event === 'continued') return false;
+    if (this.#continued === 'hidden' && entry.kind === 'session' && entry.event === 'continued') return false;
     return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
   }
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { byPath, type Delta } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry, Entry, EntryOf } from '../model/entry.ts';
 import type { ShownAs } from '../model/sighting.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { apartFromGit, GITS_OWN_FILES } from '../report/git-files.ts';
@@ -38,9 +38,9 @@ export function whatOf(entry: Entry): string {
     case 'grant':
       return `${entry.grant?.revoked === true ? 'revoked' : 'allowed'}${entry.grant?.once === true ? ' once' : ''}${entry.grant?.untilMs === undefined ? '' : ' for a time'}`;
     case 'turn':
-      return `turn: ${entry.label ?? entry.prompt ?? entry.turn ?? ''}`;
+      return `turn: ${entry.label ?? entry.prompt ?? entry.turn}`;
     default:
-      return entry.kind satisfies never;
+      return entry satisfies never;
   }
 }
 
@@ -51,7 +51,7 @@ const SHOWN: Readonly<Record<ShownAs, string>> = {
 };
 
 /** The lines of a read, in the given words, and how they were shown if not completely. */
-export function readWords({ shown }: Pick<Entry, 'shown'>, lines: string): string {
+export function readWords({ shown }: Pick<EntryOf<'read'>, 'shown'>, lines: string): string {
   if (shown === undefined) return lines;
   const ways = `(${shown.map((way) => SHOWN[way]).join(', ')})`;
   return shown.includes('described') ? ways : `${lines} ${ways}`;
@@ -62,7 +62,7 @@ export function readWords({ shown }: Pick<Entry, 'shown'>, lines: string): strin
  * refused. `named`: what to name, such as the action and the code.
  */
 export function refusalWords(
-  { observed }: Pick<Entry, 'observed'>,
+  { observed }: Pick<EntryOf<'refusal'>, 'observed'>,
   named: readonly (string | undefined)[],
 ): string {
   const what = named.filter((word) => word !== undefined).join(' ');
@@ -82,7 +82,7 @@ export function absolutePathOf({ root, path }: Pick<Entry, 'root' | 'path'>): st
   return isAbsolute(path) ? path : join(root, path);
 }
 
-function changeWords(entry: Entry): string {
+function changeWords(entry: ChangeEntry): string {
   // Folders created or removed along with a file are not counted.
   const isFile = ({ before, after }: Delta): boolean =>
     ![before, after].some((side) => side.kind === 'directory');

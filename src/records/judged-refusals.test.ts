@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { changed, entry } from '../../test/support/entries.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry, EntryOf } from '../model/entry.ts';
 import { FalseAlarms, falseAlarm } from './judged-refusals.ts';
 
 describe('a refusal', () => {
   const seen = { fingerprint: { sha256: 'old', size: 1 }, lines: 'whole', atMs: 0 };
-  const refusal = (fields: Partial<Entry>): Entry => entry({ kind: 'refusal', path: 'a.ts', ...fields });
+  const refusal = (fields: Partial<EntryOf<'refusal'>>): EntryOf<'refusal'> =>
+    entry('refusal', { path: 'a.ts', ...fields });
 
   it.each([
     ['the bytes were the same', { code: 'STALE', sha256: 'old', seen }, undefined, 'unchanged-bytes'],
@@ -35,7 +36,7 @@ describe('a refusal', () => {
       changed('a.ts', ['later', 'mine'], { seq: 2 }),
       undefined,
     ],
-  ] satisfies [string, Partial<Entry>, Entry | undefined, string | undefined][])(
+  ] satisfies [string, Partial<EntryOf<'refusal'>>, ChangeEntry | undefined, string | undefined][])(
     'is classified as a false alarm or not: %s',
     (_what, fields, next, alarm) => {
       expect(falseAlarm(refusal(fields), next)).toBe(alarm);

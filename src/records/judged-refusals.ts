@@ -1,6 +1,6 @@
 import type { State } from '../model/delta.ts';
 import { byPath, type Delta, lastAt } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import { type ChangeEntry, type Entry, type EntryOf, isChange } from '../model/entry.ts';
 import type { RefusalCode } from '../model/verdict.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
 import { diffLines } from '../text/diff.ts';
@@ -13,7 +13,7 @@ import type { Records } from './records.ts';
 
 /** A refusal that was only recorded, because the policy has `mode: observe`. The call went through. */
 export interface ObservedRefusal {
-  readonly refusal: Entry;
+  readonly refusal: EntryOf<'refusal'>;
   /**
    * The judgement of the refusal from the bytes after the call. `right`: the change destroyed something that its
    * session had not seen. `wrong`: it destroyed nothing, so the refusal would have been a false alarm. `unknown`: no
@@ -33,7 +33,7 @@ export async function* observedRefusals(
     if (refusal.observed === true) yield judged(records, refusal);
 }
 
-async function judged(records: Records, refusal: Entry): Promise<ObservedRefusal> {
+async function judged(records: Records, refusal: EntryOf<'refusal'>): Promise<ObservedRefusal> {
   const key = refusal.key ?? absolutePathOf(refusal);
   if (key === undefined) return { refusal, verdict: 'unknown' };
   const { session, seq } = refusal;
@@ -48,12 +48,12 @@ async function judged(records: Records, refusal: Entry): Promise<ObservedRefusal
   const delta = lastAt(next?.deltas, key);
   if (next === undefined || delta === undefined) return { refusal, verdict: 'unknown' };
   const verdict = await verdictOf(records, refusal, { ...delta, root: next.root });
-  return { refusal, verdict, ...(next.change === undefined ? {} : { change: next.change }) };
+  return { refusal, verdict, change: next.change };
 }
 
 async function verdictOf(
   { images }: Records,
-  { seen }: Entry,
+  { seen }: EntryOf<'refusal'>,
   delta: Delta & { readonly root: string },
 ): Promise<ObservedRefusal['verdict']> {
   const { before, after } = delta;
@@ -104,9 +104,8 @@ type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
  * The reason why a refusal was a false alarm; undefined if it was right or cannot be judged. `next`: the session's next
  * change of the file.
  */
-export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
+export function falseAlarm(refusal: EntryOf<'refusal'>, next: ChangeEntry | undefined): Alarm {
   const { code, sha256, seen, content, observed } = refusal;
-  if (code === undefined) return undefined;
   const was = seen?.fingerprint?.sha256;
   if (OF_CHANGE.has(code) && was !== undefined && was === sha256 && seen?.lines !== 'none')
     return 'unchanged-bytes';
@@ -122,13 +121,14 @@ export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
 /** Finds false alarms among entries that are added newest first. */
 export class FalseAlarms {
   /** The next change of each session and path. */
-  readonly #next = new Map<string, Entry>();
+  readonly #next = new Map<string, ChangeEntry>();
 
   /** True if the entry is a refusal that was a false alarm, as far as the later entries show. */
   add(entry: Entry): boolean {
     const placeOf = (path: string | undefined): string => `${entry.session}\0${path}`;
     if (entry.kind === 'refusal') return falseAlarm(entry, this.#next.get(placeOf(entry.path))) !== undefined;
-    for (const { relative } of byPath(entry.deltas)) this.#next.set(placeOf(relative), entry);
+    if (isChange(entry))
+      for (const { relative } of byPath(entry.deltas)) this.#next.set(placeOf(relative), entry);
     return false;
   }
 }
@@ -143,12 +143,12 @@ const UNKNOWN_TEXT: ReadonlySet<RefusalCode | undefined> = new Set([
 ]);
 
 /** True for a refusal that kept bytes which its session did not know. */
-export function isPrevented({ code, observed }: Entry): boolean {
+export function isPrevented({ code, observed }: EntryOf<'refusal'>): boolean {
   return observed !== true && (code === 'WOULD_DESTROY' || UNKNOWN_TEXT.has(code));
 }
 
 /** True for the refusal of a change that would have removed a whole file or replaced its text. */
-export function isStoppedOverwrite({ action, code }: Entry): boolean {
+export function isStoppedOverwrite({ action, code }: EntryOf<'refusal'>): boolean {
   return (action === 'overwrite' || action === 'delete') && UNKNOWN_TEXT.has(code);
 }
 
@@ -156,7 +156,10 @@ export function isStoppedOverwrite({ action, code }: Entry): boolean {
  * The number of lines that a refused overwrite would have removed although its session had never
  * seen them. Undefined if the texts are no longer known.
  */
-export async function linesAtRisk({ images }: Records, refusal: Entry): Promise<number | undefined> {
+export async function linesAtRisk(
+  { images }: Records,
+  refusal: EntryOf<'refusal'>,
+): Promise<number | undefined> {
   const { seen, sha256, sizeBytes, root } = refusal;
   if (sha256 === undefined || sizeBytes === undefined || !isStoppedOverwrite(refusal)) return undefined;
   const at = { root, key: absolutePathOf(refusal) ?? '' };

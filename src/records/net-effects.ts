@@ -1,5 +1,5 @@
 import { byPath, type State, sameState } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import { foldersAbove } from '../model/path.ts';
 
 /** The combined effect of several changes on one path. */
@@ -17,7 +17,7 @@ export interface NetEffect {
  * The combined effect of changes on each path, in the order in which the changes first touched the
  * paths. Leaves out paths that are unchanged at the end.
  */
-export function netEffects(changes: readonly Entry[]): NetEffect[] {
+export function netEffects(changes: readonly ChangeEntry[]): NetEffect[] {
   const net = new Map<string, { readonly effect: NetEffect; readonly ids: Set<string> }>();
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {
     for (const { key, relative, before, after } of byPath(entry.deltas)) {

@@ -1,7 +1,7 @@
 import { FileSystemClock } from '../disk/file-system.ts';
 import { readSnapshot } from '../disk/read.ts';
 import type { State } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
@@ -98,7 +98,7 @@ export function sizeOfHunks(hunks: readonly Hunk[]): LineCount {
 const COUNTED = { files: 20, bytes: 256 << 10 } as const;
 
 /** The number of lines that a change added and removed; undefined if they cannot be counted. */
-export async function linesOfChange(images: Images, change: Entry): Promise<LineCount | undefined> {
+export async function linesOfChange(images: Images, change: ChangeEntry): Promise<LineCount | undefined> {
   const effects = change.action === 'move' ? [] : netEffects([change]);
   if (effects.length === 0 || effects.length > COUNTED.files) return undefined;
   const hunks: Hunk[] = [];

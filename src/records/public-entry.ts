@@ -1,5 +1,5 @@
 import { byPath, type Delta } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import { type Entry, isChange } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 
 /** The effect of one change on one path. A move has two effects; a batch or a recursive delete has many. */
@@ -11,15 +11,22 @@ export interface Effect extends Omit<Delta, 'movedFrom'> {
   readonly movedTo?: string;
 }
 
-/** A journal entry as programs see it. */
-export interface PublicEntry extends Omit<Entry, 'deltas'> {
+type FieldName<E> = E extends unknown ? keyof E : never;
+type FieldValue<E, K> = E extends unknown ? (K extends keyof E ? Exclude<E[K], undefined> : never) : never;
+
+/** A journal entry as programs see it: every kind has some of the fields. */
+export type PublicEntry = Pick<Entry, 'seq' | 'kind' | 'atMs' | 'session' | 'root' | 'hash'> & {
+  readonly [K in Exclude<FieldName<Entry>, 'deltas'>]?: FieldValue<Entry, K> | undefined;
+} & {
   /** The effects of a change, path by path. */
   readonly effects?: readonly Effect[];
-}
+};
 
 /** The public form of a journal entry. */
-export function publicEntry({ deltas, ...entry }: Entry): PublicEntry {
-  return deltas === undefined ? entry : { ...entry, effects: effectsOf(deltas) };
+export function publicEntry(entry: Entry): PublicEntry {
+  if (!isChange(entry)) return entry;
+  const { deltas, ...rest } = entry;
+  return { ...rest, effects: effectsOf(deltas) };
 }
 
 function effectsOf(deltas: readonly Delta[]): readonly Effect[] {

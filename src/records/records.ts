@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
-import { COMMAND_LINE, type Entry } from '../model/entry.ts';
+import { type ChangeEntry, COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
 import { openRecordedState, type RecordedState } from '../store/open-state.ts';
 import type { FleetView } from '../store/state.ts';
@@ -23,9 +23,7 @@ export interface RecordsPlace {
 }
 
 /** An entry and, if machines share the store, the name of the workspace that contains its root. */
-export interface FleetEntry extends Entry {
-  readonly workspace?: string;
-}
+export type FleetEntry = Entry & { readonly workspace?: string };
 
 /** The interval at which a followed journal is queried for new entries. */
 const FOLLOW_MS = 300;
@@ -122,13 +120,13 @@ export class Records {
   }
 
   /** A change by its id, in any workspace; undefined if there is none. */
-  async change(id: string): Promise<Entry | undefined> {
+  async change(id: string): Promise<ChangeEntry | undefined> {
     const [entry] = await this.store.entries({ change: id, kinds: ['change'], limit: 1 });
     return entry;
   }
 
   /** The changes whose ids begin with this text, at most a few. */
-  async changesNamed(prefix: string): Promise<readonly Entry[]> {
+  async changesNamed(prefix: string): Promise<readonly ChangeEntry[]> {
     const found = await this.store.entries({ changePrefix: prefix, kinds: ['change'], limit: MAX_NAMESAKES });
     const exact = found.filter(({ change }) => change === prefix);
     return exact.length > 0 ? exact : [...new Map(found.map((entry) => [entry.change, entry])).values()];

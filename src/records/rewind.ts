@@ -1,5 +1,5 @@
 import { selectChanges, UndoHistory } from '../journal/undo-history.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry } from '../model/entry.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { gitPosition } from '../process/git-refs.ts';
 import { walkEntries } from '../store/store.ts';
@@ -25,8 +25,8 @@ export async function rewindJob(
   const families = new Families(await store.sessions());
   /** The sessions that recorded each turn, by the turn's id. */
   const recordedBy = new Map<string | undefined, Set<string>>();
-  const all: Entry[] = [];
-  const isOf = ({ session, turn: named }: Entry): boolean => {
+  const all: ChangeEntry[] = [];
+  const isOf = ({ session, turn: named }: ChangeEntry): boolean => {
     if (of === 'everyone' || families.lineOf(session).includes(turn.session)) return true;
     // The store has no record of a sub-agent without a name. Its changes are recognised by their
     // turn id, which is that of the parent session.

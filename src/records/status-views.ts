@@ -1,5 +1,5 @@
 import type { World } from '../gate/world.ts';
-import type { Entry, EntryKind } from '../model/entry.ts';
+import { type Entry, type EntryKind, isChange } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { FileStatus } from '../model/results.ts';
 import type { SessionRecord } from '../model/session-record.ts';
@@ -243,18 +243,22 @@ interface WeekRequest {
 }
 
 /** The filter for the entries of the last seven days. */
-function lately({ nowMs, scope }: WeekRequest, kinds: readonly EntryKind[], limit: number): EntryFilter {
+function lately<K extends EntryKind>(
+  { nowMs, scope }: WeekRequest,
+  kinds: readonly K[],
+  limit: number,
+): EntryFilter<K> {
   return { ...(scope?.filter ?? {}), kinds, sinceMs: nowMs - WEEK_MS, limit };
 }
 
 /** Counts the harm that was prevented in the last seven days. */
 export async function preventedHarm({ store }: Stored, request: WeekRequest): Promise<PreventedHarm> {
   const entries = await store.entries(lately(request, ['refusal', 'change'], MAX_WEEK));
-  const count = (fits: (entry: Entry) => boolean): number => entries.filter(fits).length;
+  const changes = entries.filter(isChange);
   return {
-    overwritesStopped: count(isPrevented),
-    editsMerged: count(({ kind, diffBytes }) => kind === 'change' && diffBytes !== undefined),
-    commandsUndoable: count(({ kind, action }) => kind === 'change' && action === 'run'),
+    overwritesStopped: entries.filter((entry) => entry.kind === 'refusal' && isPrevented(entry)).length,
+    editsMerged: changes.filter(({ diffBytes }) => diffBytes !== undefined).length,
+    commandsUndoable: changes.filter(({ action }) => action === 'run').length,
   };
 }
 

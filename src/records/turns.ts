@@ -1,6 +1,6 @@
 import { isUndo, UndoHistory } from '../journal/undo-history.ts';
 import { byPath, type Delta, endsOf } from '../model/delta.ts';
-import type { Entry } from '../model/entry.ts';
+import type { ChangeEntry, Entry, EntryOf } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { GitPosition, TurnMark } from '../model/turn.ts';
@@ -59,16 +59,16 @@ async function marksFor(
   store: Store,
   request: TurnRequest,
   log: Pick<TurnLog, 'nameOf'>,
-): Promise<readonly Entry[]> {
+): Promise<readonly EntryOf<'turn'>[]> {
   const { scope, session, name, before } = request;
   const filter = { ...scope.filter, kinds: ['turn'], ...defined({ session, beforeSeq: before }) } as const;
   const limit = limitOf(request);
   if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, log });
-  const marks: Entry[] = [];
+  const marks: EntryOf<'turn'>[] = [];
   for await (const entry of walkEntries(store, filter)) marks.push(entry);
   if (name === undefined) return marks;
   const exact = marks.filter(({ turn, label }) => turn === name || label === name);
-  return exact.length > 0 ? exact : marks.filter(({ turn }) => turn?.startsWith(name) === true);
+  return exact.length > 0 ? exact : marks.filter(({ turn }) => turn.startsWith(name));
 }
 
 /** The first query asks for this many entries per turn. If turns have more, a larger query follows. */
@@ -76,9 +76,9 @@ const MARKS_PER_TURN = 4;
 
 async function newestMarks(
   store: Store,
-  filter: EntryFilter,
+  filter: EntryFilter<'turn'>,
   { limit, log }: { readonly limit: number; readonly log: Pick<TurnLog, 'nameOf'> },
-): Promise<readonly Entry[]> {
+): Promise<readonly EntryOf<'turn'>[]> {
   for (let most = limit * MARKS_PER_TURN; ; most *= MARKS_PER_TURN) {
     const marks = await store.entries({ ...filter, limit: most });
     const turns = new Set(marks.map((mark) => log.nameOf(mark)));
@@ -118,7 +118,7 @@ export class Families {
 
 /** A turn and its changes, as far as they have been read. */
 interface Turn {
-  readonly mark: Entry;
+  readonly mark: EntryOf<'turn'>;
   readonly files: Set<string>;
   /** For each change: its id, and the paths that it changed. Not the entries, which may have megabytes. */
   readonly changes: { readonly change: string; readonly seq: number; readonly keys: readonly string[] }[];
@@ -136,7 +136,7 @@ class TurnLog {
   readonly #withId = new Map<string | undefined, Turn>();
   /** The newest turn that each session recorded. */
   readonly #newestOf = new Map<string, Turn>();
-  readonly #undos: Entry[] = [];
+  readonly #undos: ChangeEntry[] = [];
 
   /** With `session`, only turns of that session and what its sub-agents did in them. */
   constructor(families: Families, session: string | undefined) {
@@ -152,12 +152,12 @@ class TurnLog {
   }
 
   /** Adds a turn or a change. Entries must be added oldest first. */
-  add(entry: Entry): void {
+  add(entry: EntryOf<'turn' | 'change'>): void {
     if (entry.kind === 'turn') this.#begin(entry);
     else this.#assign(entry);
   }
 
-  #begin(mark: Entry): void {
+  #begin(mark: EntryOf<'turn'>): void {
     const name = this.nameOf(mark);
     const turn = this.#turns.get(name) ?? { mark, files: new Set(), changes: [] };
     this.#turns.set(name, turn);
@@ -165,10 +165,10 @@ class TurnLog {
     this.#newestOf.set(mark.session, turn);
   }
 
-  #assign(entry: Entry): void {
+  #assign(entry: ChangeEntry): void {
     if (isUndo(entry)) this.#undos.push(entry);
     const turn = this.#turnOf(entry);
-    if (turn === undefined || entry.change === undefined) return;
+    if (turn === undefined) return;
     for (const path of filesOf(entry)) turn.files.add(path);
     const keys = new UndoHistory([entry]).effective(entry).flatMap(endsOf);
     turn.changes.push({ change: entry.change, seq: entry.seq, keys });
@@ -178,7 +178,7 @@ class TurnLog {
    * The turn to which a change belongs: the turn that the change names, otherwise the newest one of
    * its session and that session's ancestors.
    */
-  #turnOf(change: Entry): Turn | undefined {
+  #turnOf(change: ChangeEntry): Turn | undefined {
     // A sub-agent without a name has no record that names its parent. So fall back to any turn with
     // this id, which is the parent's: ids are unique.
     if (change.turn !== undefined)
@@ -192,7 +192,7 @@ class TurnLog {
     const history = new UndoHistory(this.#undos);
     const wanted = [...this.#turns].filter(([name]) => names.has(name)).map(([, turn]) => turn);
     return wanted.reverse().map(({ mark, files, changes }): TurnView => {
-      const { turn = '', label, prompt, promptNumber, session, root, atMs, seq, git } = mark;
+      const { turn, label, prompt, promptNumber, session, root, atMs, seq, git } = mark;
       return {
         ...{ turn, session, root, atMs, seq, ...defined({ label, prompt, promptNumber, git }) },
         files: [...files],
@@ -203,7 +203,7 @@ class TurnLog {
   }
 }
 
-function filesOf(entry: Entry): string[] {
+function filesOf(entry: ChangeEntry): string[] {
   const deltas = byPath(entry.deltas);
   const isFile = ({ before, after }: Delta): boolean =>
     before.kind !== 'directory' && after.kind !== 'directory';

@@ -4,7 +4,7 @@ import { undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { newestSelected } from '../journal/undo-history.ts';
 import { endsOf } from '../model/delta.ts';
-import { COMMAND_LINE, type Entry } from '../model/entry.ts';
+import { type ChangeEntry, COMMAND_LINE, isChange } from '../model/entry.ts';
 import { isOutside } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { UndoResult } from '../model/results.ts';
@@ -60,7 +60,7 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
  * The path that the user named, without following a link at its end, so that a change of the link
  * itself can be undone. Empty if the change did not concern exactly this path.
  */
-function linkIn({ deltas = [] }: Entry, { cwd, path }: TakeBackRequest): { readonly path?: string } {
+function linkIn({ deltas }: ChangeEntry, { cwd, path }: TakeBackRequest): { readonly path?: string } {
   if (path === undefined) return {};
   const { absolute, key } = canonicalPath(cwd, path, 'parents');
   return deltas.some((delta) => endsOf(delta).includes(key)) ? { path: absolute } : {};
@@ -72,7 +72,7 @@ async function jobsPerRoot(
   path: ReturnType<typeof canonicalPath> | undefined,
 ): Promise<UndoJob[]> {
   const { session, sinceMs } = request;
-  const byRoot = new Map<string, Entry[]>();
+  const byRoot = new Map<string, ChangeEntry[]>();
   for await (const entry of changesIn(store, request)) {
     const known = byRoot.get(entry.root);
     if (known === undefined) byRoot.set(entry.root, [entry]);
@@ -101,10 +101,10 @@ async function newestStanding(
   store: Store,
   request: TakeBackRequest,
   key: string | undefined,
-): Promise<Entry | undefined> {
+): Promise<ChangeEntry | undefined> {
   const { newestOf: session, ...rest } = request;
   const tried = new Set<string>();
-  let best: Entry | undefined;
+  let best: ChangeEntry | undefined;
   for await (const { root, seq } of changesIn(store, { ...rest, session })) {
     if (best !== undefined && seq < best.seq) break;
     if (tried.has(root)) continue;
@@ -119,15 +119,16 @@ async function newestStanding(
   return best;
 }
 
-function changesIn(store: Store, request: EntryRequest): AsyncGenerator<Entry> {
-  return new EntryChoice({ ...request, kinds: ['change'], limit: 0 }).of(store);
+async function* changesIn(store: Store, request: EntryRequest): AsyncGenerator<ChangeEntry> {
+  const choice = new EntryChoice({ ...request, kinds: ['change'], limit: 0 });
+  for await (const entry of choice.of(store)) if (isChange(entry)) yield entry;
 }
 
 /**
  * Every root that the changes reach into, except worktrees that are gone: the undo makes them again.
  * The root in which the changes were recorded comes first.
  */
-function rootsOf(entries: readonly Entry[]): string[] {
+function rootsOf(entries: readonly ChangeEntry[]): string[] {
   const own = [...new Set(entries.map((entry) => entry.root))];
   const inside = netEffects(entries).filter((effect) => !isOutside(effect, own));
   const reached = [...new Set(inside.map((effect) => effect.root))];
@@ -141,7 +142,7 @@ export interface TakenBack {
   /** The paths of the result are relative to this root. */
   readonly root: string;
   /** The undone changes, newest first. */
-  readonly changes: readonly Entry[];
+  readonly changes: readonly ChangeEntry[];
 }
 
 /**
@@ -188,7 +189,7 @@ async function asPerson(
     const outcome = await act(world, new Knowledge({ store, session: who, policy }));
     if (!outcome.ok) return outcome;
     const { ok: _, ...result } = outcome;
-    const changes: Entry[] = [];
+    const changes: ChangeEntry[] = [];
     for (const change of result.undid)
       changes.push(...(await store.entries({ change, kinds: ['change'], limit: 1 })));
     return { ok: true, taken: { result, root: workspace.roots[0] ?? '', changes } };

@@ -171,8 +171,8 @@ export class Conversation {
     const { store, workspace } = this.#world;
     const { session, author } = this.#knowledge;
     const newest = await store.entries({ session, limit: MAX_JOINING });
-    const last = newest.find((entry) => entry.event !== 'continued');
-    if (last?.event === event) return;
+    const last = newest.find((entry) => entry.kind !== 'session' || entry.event !== 'continued');
+    if (last?.kind === 'session' && last.event === event) return;
     const root = workspace.roots[0] ?? '';
     const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, event, text } as const;
     await store.record({ entries: [entry] });

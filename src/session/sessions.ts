@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type PolicyOverrides, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
-import { COMMAND_LINE, type NewEntry } from '../model/entry.ts';
+import { COMMAND_LINE, type EntryOf } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { PresetName } from '../model/policy.ts';
@@ -373,7 +373,7 @@ function checkOpening(shape: ObjectShape, options: unknown): void {
 }
 
 /** The start of a session: new, or continuing an earlier record. */
-function beginning(kept: SessionRecord | undefined): Pick<NewEntry, 'text' | 'event'> {
+function beginning(kept: SessionRecord | undefined): Pick<EntryOf<'session'>, 'text' | 'event'> {
   if (kept === undefined) return { event: 'opened', text: 'opened' };
   // A session that was not closed continues. That is usual: without a resident process, each hook
   // call is a process of its own.

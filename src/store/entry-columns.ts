@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { endsOf } from '../model/delta.ts';
-import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
+import {
+  deltasOf,
+  type Entry,
+  type EntryKind,
+  type EntryOf,
+  type NewEntry,
+  type PendingChange,
+} from '../model/entry.ts';
 import type { Fault } from '../model/fault.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import { isBelow, isWithin } from '../model/path.ts';
@@ -57,9 +64,10 @@ export function filterColumns({
 
 /**
  * The entry in a row with the columns of {@link EntryRow}. A row that was tampered with is returned
- * as far as it can be parsed, because the check of the hash chain reports it.
+ * as far as it can be parsed, because the check of the hash chain reports it. `K`: the kinds that the
+ * query selects.
  */
-export function entryFrom(row: unknown): Entry {
+export function entryFrom<K extends EntryKind = EntryKind>(row: unknown): EntryOf<K> {
   // The cast is safe: the select gives this shape, and the store wrote the columns.
   const { seq, at_ms: atMs, kind, session, root, path, change, entry: text, hash } = row as EntryRow;
   // The fields are assigned one by one: a spread of the parsed object would copy it and take twice
@@ -73,8 +81,8 @@ export function entryFrom(row: unknown): Entry {
   if (change !== null) entry['change'] = fromColumn(change);
   entry['seq'] = seq;
   entry['hash'] = hash;
-  if (!hasSoundDeltas(entry['deltas'])) delete entry['deltas'];
-  return entry as unknown as Entry;
+  if (kind === 'change' && !hasSoundDeltas(entry['deltas'])) entry['deltas'] = [];
+  return entry as unknown as EntryOf<K>;
 }
 
 /**
@@ -109,7 +117,6 @@ function hasOwnColumns(row: EntryRow): boolean {
 
 /** False if a tampered row has deltas that no code could use. */
 function hasSoundDeltas(deltas: unknown): boolean {
-  if (deltas === undefined) return true;
   return Array.isArray(deltas) && deltas.every(isSoundDelta);
 }
 
@@ -194,7 +201,7 @@ export function fromColumn(text: string): string {
 
 /** The keys of all files that an entry concerns: those its deltas touched, and its own. */
 export function entryKeys(entry: NewEntry): ReadonlySet<string> {
-  const keys = new Set(entry.deltas?.flatMap(endsOf));
+  const keys = new Set(deltasOf(entry).flatMap(endsOf));
   for (const about of [entry.key, plainKey(entry)]) if (about !== undefined) keys.add(about);
   return keys;
 }
@@ -228,7 +235,7 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
  * the files that it will write; otherwise they are the locked files.
  */
 export function concernedKeys({ locked = [], host, entry }: PendingChange): readonly string[] {
-  return host?.hold === 'none' ? (entry.deltas ?? []).flatMap(endsOf) : locked;
+  return host?.hold === 'none' ? entry.deltas.flatMap(endsOf) : locked;
 }
 
 /** True if the paths are equal or one is inside the other. */

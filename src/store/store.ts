@@ -1,5 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Entry, EntryKind, NewEntry, PendingChange } from '../model/entry.ts';
+import type {
+  ChangeEntry,
+  EntryKind,
+  EntryOf,
+  NewChangeEntry,
+  NewEntry,
+  PendingChange,
+} from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -42,17 +49,17 @@ export interface Store {
    */
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
-  entries(filter: EntryFilter): Promise<readonly Entry[]>;
+  entries<K extends EntryKind = EntryKind>(filter: EntryFilter<K>): Promise<readonly EntryOf<K>[]>;
   /** The newest finished change that touched this path, made by any session. */
-  lastChange(key: string): Promise<Entry | undefined>;
+  lastChange(key: string): Promise<ChangeEntry | undefined>;
   /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
-  lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
+  lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>>;
   /**
    * The changes recorded since a time, newest first, among the 5,000 newest entries. Synchronous,
    * because every read and change asks which sessions work on its file. A network store answers from
    * memory, so changes of other processes may be seconds late.
    */
-  changesSince(asked: RecentChanges): readonly NewEntry[];
+  changesSince(asked: RecentChanges): readonly NewChangeEntry[];
   /**
    * Changes that are announced and not finished. Every change queries the pending changes of its
    * own files, so a store must fetch only what matches.
@@ -234,7 +241,7 @@ export interface SessionFilter {
   readonly roots?: readonly string[];
 }
 
-export interface EntryFilter {
+export interface EntryFilter<K extends EntryKind = EntryKind> {
   readonly session?: string | undefined;
   readonly root?: string | undefined;
   /** Entries of every workspace that equals, contains or is inside one of these canonical folders. */
@@ -249,7 +256,7 @@ export interface EntryFilter {
   readonly change?: string | undefined;
   /** Entries of changes whose ids begin with this text. */
   readonly changePrefix?: string | undefined;
-  readonly kinds?: readonly EntryKind[] | undefined;
+  readonly kinds?: readonly K[] | undefined;
   /** Time range, both ends included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
@@ -309,7 +316,10 @@ const PAGE = 1000;
  * whole. A local store answers at once, so between two pages other work gets a turn, such as the
  * answer to a user's click.
  */
-export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGenerator<Entry> {
+export async function* walkEntries<K extends EntryKind = EntryKind>(
+  store: Store,
+  filter: EntryFilter<K>,
+): AsyncGenerator<EntryOf<K>> {
   let left = filter.limit ?? Infinity;
   let page = filter;
   while (left > 0) {

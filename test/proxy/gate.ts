@@ -27,9 +27,11 @@ export class TestGate {
     const entries = await this.#sessions.world.store.entries({ order: 'oldest' });
     return entries
       .filter((entry) => entry.kind !== 'session')
-      .map(({ kind, action, path, code, text }) =>
-        [kind, code ?? action, text ?? path].filter(Boolean).join(' '),
-      );
+      .map((entry) => {
+        const { kind, action, path, text } = entry;
+        const what = entry.kind === 'refusal' ? entry.code : action;
+        return [kind, what, text ?? path].filter(Boolean).join(' ');
+      });
   }
 
   /**

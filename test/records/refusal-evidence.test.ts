@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/model/entry.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
+import type { PublicEntry } from '../../src/records/public-entry.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-async function newest(t: Desk, kind: Entry['kind']): Promise<Entry> {
+async function newest(t: Desk, kind: PublicEntry['kind']): Promise<PublicEntry> {
   const journal = await openJournal({ home: t.home });
   try {
     for await (const entry of journal.entries({ kinds: [kind], limit: 1 })) return entry;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/model/entry.ts';
 import type { TurnMark } from '../../src/model/turn.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
+import type { PublicEntry } from '../../src/records/public-entry.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 
-async function entriesIn(home: string): Promise<readonly Entry[]> {
+async function entriesIn(home: string): Promise<readonly PublicEntry[]> {
   const journal = await openJournal({ home });
-  const entries: Entry[] = [];
+  const entries: PublicEntry[] = [];
   for await (const entry of journal.entries({ order: 'oldest' })) entries.push(entry);
   await journal.close();
   return entries.filter(({ kind }) => kind !== 'session');

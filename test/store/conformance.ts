@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { knownOf } from '../../src/judge/known.ts';
-import type { Entry, EntryKind, NewEntry } from '../../src/model/entry.ts';
+import type { Entry, EntryKind, NewChangeEntry } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
 import { CHAIN_START } from '../../src/store/chain.ts';
 import type { EntryFilter, Notes, RecentChanges, Store, Writes } from '../../src/store/store.ts';
@@ -15,6 +15,7 @@ import {
   pendingChange,
   ROOT,
   readEntry,
+  sampleEntry,
   sessionRecord,
 } from './samples.ts';
 
@@ -162,10 +163,7 @@ function journal(store: () => Store): void {
   const full = changeEntry('c1', [delta('a.ts', file('x'), ABSENT)], {
     path: 'a\0\ud800.ts',
     key: '/folded',
-    code: 'STALE',
     text: 'a sentence "with" \u{1f600}',
-    lines: '1-20,40-60',
-    sha256: 'abc',
     undoes: 'c0',
     undone: { changes: ['c0', 'c-1'], keys: ['/folded'] },
     recovered: true,
@@ -244,9 +242,9 @@ function filters(store: () => Store): void {
         changeEntry('c2', [delta('a.ts', file('y'), ABSENT), delta('b.ts', ABSENT, file('y'))], {
           atMs: 30,
         }),
-        readEntry({ kind: 'refusal', session: 'b', atMs: 40, code: 'STALE' }),
+        sampleEntry('refusal', { session: 'b', atMs: 40, code: 'STALE' }),
         readEntry({ root: '/', path: 'etc', atMs: 50 }),
-        readEntry({ kind: 'session', path: '', key: '/folded', atMs: 60 }),
+        sampleEntry('session', { path: '', key: '/folded', atMs: 60 }),
       ],
     });
     expect((await store().entries(filter)).map((entry) => entry.seq)).toEqual(expected);
@@ -450,7 +448,7 @@ function notes(store: () => Store): void {
 
 function recent(store: () => Store): void {
   it('`changesSince` returns changes synchronously, newest first, by time, path and session', async () => {
-    const change = (id: string, path: string, by: Partial<NewEntry>): NewEntry => ({
+    const change = (id: string, path: string, by: Partial<NewChangeEntry>): NewChangeEntry => ({
       ...changeEntry(id, [delta(path, file('x'), file('y'))]),
       ...by,
     });

@@ -1,5 +1,5 @@
 import type { Delta, State } from '../../src/model/delta.ts';
-import type { Entry, NewEntry, PendingChange } from '../../src/model/entry.ts';
+import type { Entry, EntryKind, NewChangeEntry, NewEntry, PendingChange } from '../../src/model/entry.ts';
 import type { SessionRecord } from '../../src/model/session-record.ts';
 import { NO_FLAGS, type Sighting } from '../../src/model/sighting.ts';
 import { canonicalJson, linkText } from '../../src/store/chain.ts';
@@ -33,20 +33,29 @@ export function delta(relative: string, before: State, after: State): Delta {
   return { key: `${ROOT}/${relative}`, relative, before, after };
 }
 
+type NewEntryOf<K> = Extract<NewEntry, { readonly kind: K }>;
+
 /** A move from one path to another, where something may have been. */
 export function move(from: string, to: string, after: State, before: State = ABSENT): Delta {
   return { ...delta(to, before, after), movedFrom: { key: `${ROOT}/${from}`, relative: from } };
 }
 
-export function readEntry(more: Partial<NewEntry> = {}): NewEntry {
-  return { kind: 'read', atMs: 1000, session: 'agent', root: ROOT, action: 'read', path: 'a.ts', ...more };
+/** An entry of any kind. */
+export function sampleEntry<K extends EntryKind>(kind: K, more: Partial<NewEntryOf<K>> = {}): NewEntryOf<K> {
+  const entry = { kind, atMs: 1000, session: 'agent', root: ROOT, action: 'read', path: 'a.ts', ...more };
+  // The cast is safe: the caller gives the fields that only this kind has.
+  return entry as unknown as NewEntryOf<K>;
+}
+
+export function readEntry(more: Partial<NewEntryOf<'read'>> = {}): NewEntryOf<'read'> {
+  return sampleEntry('read', more);
 }
 
 export function changeEntry(
   change: string,
   deltas: readonly Delta[],
-  more: Partial<NewEntry> = {},
-): NewEntry {
+  more: Partial<NewChangeEntry> = {},
+): NewChangeEntry {
   return {
     kind: 'change',
     atMs: 1000,

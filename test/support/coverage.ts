@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deltasOf } from '../../src/model/entry.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Replayed, ReplayedClient, type Replied } from './replayed-client.ts';
 import { entriesBelow, type Scratch, scratch } from './tree.ts';
@@ -86,7 +87,7 @@ export async function coverageOf(
         await sessions.world.store.entries({ session: agent.session, kinds, limit: 50 })
       ).filter(({ seq }) => seq > lastSeq);
       lastSeq = Math.max(lastSeq, ...entries.map(({ seq }) => seq));
-      const recorded = new Set(entries.flatMap(({ deltas = [] }) => deltas.map(({ relative }) => relative)));
+      const recorded = new Set(entries.flatMap((entry) => deltasOf(entry).map(({ relative }) => relative)));
       const judged = !denied && entries.every(({ kind }) => kind === 'change');
       for (const name of differences(before, after)) {
         if (isIgnored(name)) {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyChain } from '../../src/journal/verify.ts';
-import type { Entry } from '../../src/model/entry.ts';
+import { deltasOf, type Entry, isChange } from '../../src/model/entry.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { type Child, startChild } from '../support/child.ts';
@@ -171,7 +171,7 @@ async function check(places: Scratch, round: Round): Promise<Found> {
 async function checkImages(sessions: Sessions, entries: readonly Entry[], broken: string[]): Promise<number> {
   let images = 0;
   for (const entry of entries) {
-    for (const { before, relative } of entry.deltas ?? []) {
+    for (const { before, relative } of deltasOf(entry)) {
       if (before.kind !== 'file' || !before.kept) continue;
       images += 1;
       await sessions.world.images.read(before.fingerprint).catch((error: unknown) => {
@@ -212,7 +212,7 @@ async function undoRound(
   const sinceMs = Math.min(...round.entries.map((entry) => entry.atMs));
   const outcome = await session.undo({ sinceMs });
   if (!outcome.ok) {
-    broken.push(`undo: ${JSON.stringify(outcome.refusal)}\n${story(round.entries)}`);
+    broken.push(`undo: ${JSON.stringify(outcome.refusal)}\n${story(round.entries.filter(isChange))}`);
     return 0;
   }
   for (const line of difference(round.before, treeWithModes(root))) broken.push(`after undo: ${line}`);

@@ -112,7 +112,7 @@ async function checkJournal(
     expect(await store.pending()).toEqual([]);
     const entries = await store.entries({ session: 's', kinds: ['change', 'unjudged'], limit: 20 });
     const isOfRound = (entry: Entry): boolean =>
-      call === undefined ? entry.seq > since : entry.call === call;
+      call === undefined ? entry.seq > since : 'call' in entry && entry.call === call;
     const [named, ...more] = entries.filter(isOfRound);
     expect([named !== undefined, more]).toEqual([isNew, []]);
     const head = async (): Promise<number> => (await store.state()).head.seq;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { deltasOf } from '../../src/model/entry.ts';
 import type { Session } from '../../src/model/session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { openStore } from '../../src/store/open-state.ts';
@@ -160,9 +161,12 @@ async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<
     const entries = await store.entries({ kinds: ['notice', 'change'], order: 'oldest', limit: 1_000_000 });
     return lost.filter(({ path, sha256, missedMs }) => {
       const name = path.slice(root.length + 1);
-      return !entries.some(({ kind, path: about, atMs, deltas = [] }) => {
+      return !entries.some((entry) => {
+        const { kind, path: about, atMs } = entry;
         if (kind === 'notice') return about === name && Math.abs(atMs - missedMs) <= NOTED_MS;
-        return deltas.some(({ before }) => before.kind === 'file' && before.fingerprint.sha256 === sha256);
+        return deltasOf(entry).some(
+          ({ before }) => before.kind === 'file' && before.fingerprint.sha256 === sha256,
+        );
       });
     }).length;
   } finally {

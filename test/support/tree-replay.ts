@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { byPath, type Delta, type State } from '../../src/model/delta.ts';
-import type { Entry } from '../../src/model/entry.ts';
+import type { ChangeEntry, Entry } from '../../src/model/entry.ts';
 import { entriesBelow } from '../support/tree.ts';
 
 /** Files by their path below the root, each with the hash of its bytes. */
@@ -90,11 +90,11 @@ export function difference(before: readonly string[], after: readonly string[]):
 }
 
 /** One line for each change, to find the cause of a failure. */
-export function story(entries: readonly Entry[]): string {
+export function story(entries: readonly ChangeEntry[]): string {
   return entries
     .map((entry) => {
       const undone = entry.undone === undefined ? '' : ` of ${entry.undone.changes.join(' ')}`;
-      const deltas = (entry.deltas ?? []).map(({ relative, before, after, movedFrom }) => {
+      const deltas = entry.deltas.map(({ relative, before, after, movedFrom }) => {
         const to = movedFrom === undefined ? '' : ` from ${movedFrom.relative}`;
         return `${relative}: ${sideText(before)} > ${sideText(after)}${to}`;
       });

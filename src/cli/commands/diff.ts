@@ -1,5 +1,5 @@
 import { text, type Values } from '../../config/flags.ts';
-import type { Entry } from '../../model/entry.ts';
+import { type ChangeEntry, isChange } from '../../model/entry.ts';
 import { EntryChoice, type EntryRequest } from '../../records/entry-choice.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
 import { type PathDiff, pathDiff, pathDiffText } from '../../records/path-diffs.ts';
@@ -50,18 +50,18 @@ async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Pro
   });
 }
 
-async function named(records: Records, change: string): Promise<readonly Entry[]> {
+async function named(records: Records, change: string): Promise<readonly ChangeEntry[]> {
   const entry = await namedChange(records, change);
   return entry === undefined ? [] : [entry];
 }
 
 /** All changes of a session or a time, otherwise the newest one. */
-async function chosen(records: Records, request: EntryRequest): Promise<readonly Entry[]> {
+async function chosen(records: Records, request: EntryRequest): Promise<readonly ChangeEntry[]> {
   const many = [request.session, request.sinceMs, request.untilMs].some((each) => each !== undefined);
   const session = await namedSession(records, request.session);
   const choice = new EntryChoice({ ...request, session, kinds: ['change'], limit: many ? 0 : 1 });
-  const entries: Entry[] = [];
-  for await (const entry of records.entries(choice)) entries.push(entry);
+  const entries: ChangeEntry[] = [];
+  for await (const entry of records.entries(choice)) if (isChange(entry)) entries.push(entry);
   return entries;
 }
 

@@ -1,7 +1,7 @@
 import { readSnapshot } from '../../disk/read.ts';
 import type { State } from '../../model/delta.ts';
 import { lastAt } from '../../model/delta.ts';
-import type { Entry } from '../../model/entry.ts';
+import type { ChangeEntry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { ResolvedPath } from '../../model/path.ts';
@@ -102,7 +102,7 @@ async function lastOwnChange(
   { store }: World,
   { session }: Knowledge,
   { key, sinceMs }: { readonly key: string; readonly sinceMs: number },
-): Promise<Entry | undefined> {
+): Promise<ChangeEntry | undefined> {
   const last = await store.lastChange(key);
   if (last === undefined || last.atMs < sinceMs) return undefined;
   if (last.session === session) return last;

@@ -8,7 +8,7 @@ import {
 } from '../../judge/guarded-configuration.ts';
 import { missingLines } from '../../model/coverage.ts';
 import { lastAt, microseconds, type State } from '../../model/delta.ts';
-import type { Entry } from '../../model/entry.ts';
+import type { ChangeEntry } from '../../model/entry.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandWrites } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
@@ -288,7 +288,7 @@ async function baseOf(
  */
 async function textBefore(
   world: World,
-  change: Entry | undefined,
+  change: ChangeEntry | undefined,
   { key, beganNs }: { readonly key: string; readonly beganNs: bigint },
 ): Promise<string | undefined> {
   const delta = lastAt(change?.deltas, key);
@@ -304,7 +304,7 @@ async function textBefore(
  */
 async function textsAround(
   world: World,
-  last: Entry,
+  last: ChangeEntry,
   at: { readonly key: string; readonly beganNs: bigint },
 ): Promise<readonly (string | undefined)[]> {
   const after = await keptText(world, lastAt(last.deltas, at.key)?.after);

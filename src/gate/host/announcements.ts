@@ -153,7 +153,15 @@ export class Announcements {
     const { world, knowledge } = this.#scene;
     const change = newChangeId();
     const root = world.workspace.roots[0] ?? '';
-    const entry = { kind: 'change', atMs: world.now(), ...knowledge.author, root, change, call } as const;
+    const entry = {
+      kind: 'change',
+      atMs: world.now(),
+      ...knowledge.author,
+      root,
+      change,
+      call,
+      deltas: [],
+    } as const;
     const host = { hold: 'none', call, writes: [], bypasses: [] } as const;
     await announce(world, { change, entry, owner: world.owner, host });
   }

@@ -290,7 +290,7 @@ describe('notes', () => {
       refusal: { code: 'OUTSIDE_WORKSPACE' },
     });
     const entries = await sessions.world.store.entries({ order: 'oldest' });
-    expect(entries.map(({ kind, text, code }) => [kind, text ?? code])).toEqual([
+    expect(entries.map((each) => [each.kind, each.kind === 'refusal' ? each.code : each.text])).toEqual([
       ['session', 'opened'],
       ['notice', 'let through: something'],
       ['refusal', expect.anything()],

@@ -1,6 +1,6 @@
 import { bytesSeenWhole } from '../../judge/known.ts';
 import { byPath, type Delta, lastAt } from '../../model/delta.ts';
-import type { Entry } from '../../model/entry.ts';
+import type { ChangeEntry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ShownScene } from '../shown.ts';
 import { deltaAt } from './command.ts';
@@ -63,7 +63,7 @@ async function originOf(
  * The version before a change of a file, perhaps at another path. `created` if there was no file,
  * or an empty one. Undefined if the change did not lead to the given version.
  */
-function versionBefore(entry: Entry, { key, fingerprint }: Version): 'created' | Version | undefined {
+function versionBefore(entry: ChangeEntry, { key, fingerprint }: Version): 'created' | Version | undefined {
   const delta = lastAt(entry.deltas, key);
   if (delta === undefined || !leaves(delta, fingerprint)) return undefined;
   const source = movedFrom(entry, delta);
@@ -84,7 +84,7 @@ function leaves({ after }: Delta, fingerprint: Fingerprint): boolean {
  * The key of the file that a change moved here: the change removed a file with the bytes that are
  * here after it. The deltas of a shell command do not say that it was a move.
  */
-function movedFrom({ deltas = [] }: Entry, { key, after }: Delta): string | undefined {
+function movedFrom({ deltas = [] }: ChangeEntry, { key, after }: Delta): string | undefined {
   if (after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
   const source = byPath(deltas).find(
     (other) =>

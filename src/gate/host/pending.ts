@@ -1,7 +1,7 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import type { ClientCall } from '../../model/call.ts';
 import { byPath, type Delta, sameContent } from '../../model/delta.ts';
-import type { HostWrite, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { HostWrite, NewChangeEntry, PendingChange } from '../../model/entry.ts';
 import type { FileIntent, HostIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
@@ -38,7 +38,7 @@ export function pendingOf(
   const change = newChangeId();
   const [first] = deltas;
   const [intent] = intents;
-  const entry: NewEntry = {
+  const entry: NewChangeEntry = {
     // The deltas are current at this time, because the caller holds the locks of the files.
     ...changeEntry(scene, { change, deltas, call, atMs: world.now() }),
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
@@ -110,7 +110,7 @@ export function pendingCommand(
   },
 ): PendingChange {
   const { deltas, writes, command } = kept;
-  const entry: NewEntry = {
+  const entry: NewChangeEntry = {
     ...changeEntry(scene, { change, deltas, call, atMs }),
     action: 'run',
     path: '.',
@@ -138,7 +138,7 @@ function changeEntry(
      */
     readonly atMs: number;
   },
-): NewEntry {
+): NewChangeEntry {
   const root = world.workspace.roots[0] ?? '';
   return { kind: 'change', atMs, ...knowledge.author, root, ...named(call), change, deltas };
 }
@@ -167,7 +167,7 @@ export async function pendingObserved(
   const [intent] = intents;
   if (first === undefined || intent === undefined) return undefined;
   const change = newChangeId();
-  const entry: NewEntry = {
+  const entry: NewChangeEntry = {
     ...changeEntry(scene, { change, deltas, call, atMs }),
     action: actionOf(intent, first),
     path: first.relative,

@@ -272,7 +272,7 @@ function isMadeRepository({ key, before, after }: Delta): boolean {
   return before.kind === 'absent' && after.kind === 'directory' && pathExists(`${key}/.git`);
 }
 
-function commandOf({ change, entry: { text = '', root } }: PendingChange): CommandChange {
+function commandOf({ change, entry: { text = '', root } }: PendingChange): Omit<CommandChange, 'deltas'> {
   return { change, text, root };
 }
 

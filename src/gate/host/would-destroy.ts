@@ -6,7 +6,7 @@ import { CLAIM_MS } from '../../journal/claims.ts';
 import { type ActiveGrant, grantCovers, grantsFor } from '../../journal/grants.ts';
 import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
 import type { State } from '../../model/delta.ts';
-import type { NewEntry } from '../../model/entry.ts';
+import type { EntryOf, NewEntry } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import { defined } from '../../model/record.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
@@ -132,7 +132,7 @@ export function lineEvidence(
   return call === undefined ? { content } : { content, call };
 }
 
-type Repeated = Pick<NewEntry, 'content' | 'call'>;
+type Repeated = Pick<EntryOf<'refusal'>, 'content' | 'call'>;
 
 /**
  * True if the same line was refused for the same things in this turn, by an answer that the session

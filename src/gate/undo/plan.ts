@@ -2,7 +2,7 @@ import { fingerprintOf } from '../../disk/read.ts';
 import { changeBetween, type Inverse, othersInside } from '../../journal/inverses.ts';
 import { keysTouched, undoneBy } from '../../journal/undo-history.ts';
 import { byPath, microseconds, type NamedPath, type State, sameContent } from '../../model/delta.ts';
-import type { Entry, Undone } from '../../model/entry.ts';
+import type { ChangeEntry, Undone } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { isGitIndex, stagedContent } from '../../process/git-index.ts';
@@ -231,7 +231,7 @@ class Plan {
   }
 
   /** The change in effect that came later, must stay, and left another state at a path (`at`). Files may be merged instead. */
-  #blockerOf(inverse: Inverse, at: Inverse, found: Pictured): Entry | undefined {
+  #blockerOf(inverse: Inverse, at: Inverse, found: Pictured): ChangeEntry | undefined {
     if (this.#request.merge === true && isOfFile(at)) return undefined;
     const { history, selection } = this.#chosen;
     const keys = [at.key, inverse.oldKey];
@@ -239,7 +239,7 @@ class Plan {
   }
 
   /** The newer change whose inverse left the state of a path. */
-  #newer({ key }: Inverse, { isPlanned }: Pictured): Entry | undefined {
+  #newer({ key }: Inverse, { isPlanned }: Pictured): ChangeEntry | undefined {
     return isPlanned === true ? this.#last.get(key)?.entry : undefined;
   }
 
@@ -276,7 +276,7 @@ function pathOf({ workspace }: World, place: NamedPath): PlannedDelta['path'] {
 
 /** The path to which the change moved the entry, as it was then. */
 function movedKeyOf({ entry, oldKey }: Inverse): string {
-  return entry.deltas?.find(({ movedFrom }) => movedFrom?.key === oldKey)?.key ?? oldKey;
+  return entry.deltas.find(({ movedFrom }) => movedFrom?.key === oldKey)?.key ?? oldKey;
 }
 
 /** True if a file has become read-only since the change, so that an undo may not replace or remove it. */

@@ -1,4 +1,4 @@
-import type { Entry } from '../../model/entry.ts';
+import type { ChangeEntry } from '../../model/entry.ts';
 import type { Policy } from '../../model/policy.ts';
 import { defined } from '../../model/record.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
@@ -28,7 +28,7 @@ const MAX_FILES = 50;
 /** The diffs of changes: one for each path, up to a limit, and the number of paths that are left out. */
 export async function diffsOf(
   sources: ViewSources,
-  changes: readonly Entry[],
+  changes: readonly ChangeEntry[],
 ): Promise<{ readonly files: readonly (readonly [NetEffect, FileDiff])[]; readonly more: number }> {
   const effects = withoutImplied(netEffects(changes));
   const files: (readonly [NetEffect, FileDiff])[] = [];

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { changeEntry, delta, file, ROOT, readEntry } from '../../../test/store/samples.ts';
+import { changeEntry, delta, file, ROOT, sampleEntry } from '../../../test/store/samples.ts';
 import { Records } from '../records.ts';
 import { Scope } from '../scope.ts';
 import { entryView } from './entry-views.ts';
@@ -22,7 +22,7 @@ it('a change counts as taken back, however many changes of its file came later',
 it('a refusal that was only recorded in observe mode says so and names no next step', async () => {
   const records = await Records.openOrCreate({ home: '/', store: 'memory:' });
   onTestFinished(() => records.close());
-  const refusal = readEntry({ kind: 'refusal', action: 'overwrite', code: 'NOT_READ', next: 'read' });
+  const refusal = sampleEntry('refusal', { action: 'overwrite', code: 'NOT_READ', next: 'read' });
   await records.store.record({ entries: [{ ...refusal, observed: true }, refusal] });
   const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
   const [observed, refused] = [await entryView(sources, 1), await entryView(sources, 2)];

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
 import type { State } from '../../model/delta.ts';
 import { type Delta, endsOf, lastAt } from '../../model/delta.ts';
-import type { Entry } from '../../model/entry.ts';
+import { type ChangeEntry, type Entry, type EntryOf, isChange } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import { countOf } from '../../report/amounts.ts';
 import { entryKeys } from '../../store/entry-columns.ts';
@@ -55,7 +55,7 @@ function plainWords(entry: Entry): string {
 
 type DetailParts = Pick<DetailView, 'facts' | 'files' | 'canUndo'>;
 
-async function changeView(sources: ViewSources, entry: Entry): Promise<DetailParts> {
+async function changeView(sources: ViewSources, entry: ChangeEntry): Promise<DetailParts> {
   const { files: diffs, more } = await diffsOf(sources, [entry]);
   const files: DetailView['files'][number][] = [];
   for (const [effect, diff] of diffs)
@@ -71,7 +71,7 @@ async function changeView(sources: ViewSources, entry: Entry): Promise<DetailPar
     ...(entry.notices ?? []).map((kind): Fact => ({ tone: 'warn', words: noticeWords(kind) })),
     ...missing(more),
   ];
-  return { facts, files, canUndo: standing !== 'taken back' && entry.change !== undefined };
+  return { facts, files, canUndo: standing !== 'taken back' };
 }
 
 const STANDING = {
@@ -89,18 +89,19 @@ function missing(files: number): Fact[] {
 
 async function laterUndos(
   { records }: ViewSources,
-  entry: Entry,
-): Promise<{ undoneBy: readonly Entry[]; standing: keyof typeof STANDING | 'stands' }> {
-  const keys = [...new Set((entry.deltas ?? []).flatMap(endsOf))].slice(0, MAX_SEARCHED);
-  const undos: Entry[] = [];
+  entry: ChangeEntry,
+): Promise<{ undoneBy: readonly ChangeEntry[]; standing: keyof typeof STANDING | 'stands' }> {
+  const keys = [...new Set(entry.deltas.flatMap(endsOf))].slice(0, MAX_SEARCHED);
+  const undos: ChangeEntry[] = [];
   const later = { keys, kinds: ['change'], afterSeq: entry.seq, limit: MAX_LATER } as const;
   for await (const each of walkEntries(records.store, later))
     if (isUndo(each) || each.undoesPart !== undefined) undos.push(each);
   const history = new UndoHistory([entry, ...undos]);
   const undoneBy = undos.filter(
     ({ undone, undoes, undoesPart }) =>
-      undone?.changes.includes(entry.change ?? '') === true ||
-      (entry.change !== undefined && (undoes === entry.change || undoesPart?.change === entry.change)),
+      undone?.changes.includes(entry.change) === true ||
+      undoes === entry.change ||
+      undoesPart?.change === entry.change,
   );
   const left = history.standing(entry).length;
   const isPartly =
@@ -130,9 +131,9 @@ async function knownBefore(
     name,
     words: `${answer}: it had ${words}, ${durationWords(atMs - when.atMs)} before.`,
   });
-  const wrote = earlier.find(({ kind, deltas }) => kind === 'change' && leaves(deltas, key, sha256));
+  const wrote = earlier.find((each) => isChange(each) && leaves(each.deltas, key, sha256));
   if (wrote !== undefined) return by('Yes', 'written these bytes itself', wrote);
-  const reads = earlier.filter(({ kind }) => kind === 'read');
+  const reads = earlier.filter((each): each is EntryOf<'read'> => each.kind === 'read');
   const same = reads.filter((read) => read.sha256 === sha256);
   const whole = same.find(({ lines, shown }) => lines === 'whole' && shown === undefined);
   if (whole !== undefined) return by('Yes', 'read the whole file as it was', whole);
@@ -148,14 +149,14 @@ async function knownBefore(
   return { name, tone: 'warn', words: 'No: no earlier read of this file by the session is recorded.' };
 }
 
-function leaves(deltas: Entry['deltas'], key: string, sha256: string): boolean {
+function leaves(deltas: ChangeEntry['deltas'], key: string, sha256: string): boolean {
   const last = lastAt(deltas, key)?.after;
   return last?.kind === 'file' && last.fingerprint.sha256 === sha256;
 }
 
-async function refusalView(sources: ViewSources, entry: Entry): Promise<DetailParts> {
+async function refusalView(sources: ViewSources, entry: EntryOf<'refusal'>): Promise<DetailParts> {
   const { store } = sources.records;
-  const { code = 'INVALID_ARGUMENT', seen, session, seq, text, observed } = entry;
+  const { code, seen, session, seq, text, observed } = entry;
   const key = absolutePathOf(entry) ?? '';
   const after = await nextTry(sources, entry);
   const writers = (await store.entries({ key, kinds: ['change'], beforeSeq: seq, limit: 20 })).filter(
@@ -178,12 +179,16 @@ async function refusalView(sources: ViewSources, entry: Entry): Promise<DetailPa
 
 const SINCE: Fact = { name: 'What changed since the session saw the file', words: '' };
 
-function seenBefore({ seen, atMs }: Entry): string {
+function seenBefore({ seen, atMs }: EntryOf<'refusal'>): string {
   if (seen === undefined) return 'nothing of the file.';
   return `${seenWords(seen.lines)}, ${durationWords(atMs - seen.atMs)} before.`;
 }
 
-async function sinceSeen(sources: ViewSources, entry: Entry, key: string): Promise<FileDiff | undefined> {
+async function sinceSeen(
+  sources: ViewSources,
+  entry: EntryOf<'refusal'>,
+  key: string,
+): Promise<FileDiff | undefined> {
   const { seen, sha256, sizeBytes, path = '', root } = entry;
   if (seen?.fingerprint === undefined || sha256 === undefined || sizeBytes === undefined) return undefined;
   if (seen.fingerprint.sha256 === sha256) return undefined;
@@ -226,7 +231,7 @@ interface Evidence {
 }
 
 /** The judgement of a refusal, if the journal proves one. */
-function judgementOf(entry: Entry, { after, writers, atRisk = 0 }: Evidence): Fact[] {
+function judgementOf(entry: EntryOf<'refusal'>, { after, writers, atRisk = 0 }: Evidence): Fact[] {
   const { code, seen, sha256, observed } = entry;
   const refusing = observed === true ? 'Refusing would have been' : 'Refusing was';
   const right = (words: string): Fact[] => [{ tone: 'right', name: `${refusing} right.`, words }];
@@ -290,7 +295,7 @@ function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stan
 /** The turn that begins with the entry of this number; undefined if no turn begins there. */
 export async function turnAt(sources: ViewSources, seq: number): Promise<TurnView | undefined> {
   const mark = await entryNumbered(sources, seq);
-  if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;
+  if (mark?.kind !== 'turn') return undefined;
   const { records, scope } = sources;
   const turns = await turnViews(records, { scope, session: mark.session, name: mark.turn });
   return turns.find((turn) => turn.seq === seq);
@@ -298,7 +303,7 @@ export async function turnAt(sources: ViewSources, seq: number): Promise<TurnVie
 
 /** A turn with the differences that it made. */
 export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<DetailView> {
-  const entries: Entry[] = [];
+  const entries: ChangeEntry[] = [];
   for (const id of turn.changes) {
     // A turn may have thousands of changes. In between, other requests of the page are answered.
     await setImmediate();

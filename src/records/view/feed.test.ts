@@ -14,11 +14,11 @@ describe('the feed', () => {
   ])('finds a change of two files by %j: %s', (filter, fits) => {
     const other = { key: '/w/other.ts', relative: 'other.ts', before: fileState('a'), after: fileState('b') };
     const change = changed('src/gate.ts', ['1', '2'], { turn: 't1' });
-    expect(fitsFeed({ ...change, deltas: [...(change.deltas ?? []), other] }, filter)).toBe(fits);
+    expect(fitsFeed({ ...change, deltas: [...change.deltas, other] }, filter)).toBe(fits);
   });
 
   it('says of a refusal in observe mode that the call passed, and does not count it as refused', () => {
-    const refused = entry({ kind: 'refusal', action: 'overwrite', path: 'a.ts', code: 'NOT_READ' });
+    const refused = entry('refusal', { action: 'overwrite', path: 'a.ts', code: 'NOT_READ' });
     const observed = { ...refused, observed: true } as const;
     expect(feedRow(refused).what).toBe('refused overwrite');
     expect(feedRow(observed).what).toBe('would have refused overwrite (it passed)');
@@ -28,8 +28,8 @@ describe('the feed', () => {
   it('lists files with the sessions that changed them', () => {
     const rows = fileRows([
       changed('a.ts', ['2', '3'], { seq: 4, atMs: 4, session: 'two' }),
-      entry({ seq: 3, atMs: 3, kind: 'refusal', path: 'b.ts', code: 'STALE' }),
-      entry({ seq: 2, atMs: 2, kind: 'refusal', path: '../outside', code: 'OUTSIDE_WORKSPACE' }),
+      entry('refusal', { seq: 3, atMs: 3, path: 'b.ts', code: 'STALE' }),
+      entry('refusal', { seq: 2, atMs: 2, path: '../outside', code: 'OUTSIDE_WORKSPACE' }),
       changed('a.ts', ['1', '2'], { seq: 1, atMs: 1, session: 'one' }),
     ]);
     expect(rows).toEqual([
@@ -41,7 +41,7 @@ describe('the feed', () => {
   it('lists a file of a change that reaches into a second root under that root', () => {
     const change = changed('a.ts', ['1', '2']);
     const other = { key: '/v/a.ts', relative: 'a.ts', before: fileState('1'), after: fileState('2') };
-    const rows = fileRows([{ ...change, deltas: [...(change.deltas ?? []), other] }]);
+    const rows = fileRows([{ ...change, deltas: [...change.deltas, other] }]);
     expect(rows.map(({ root, path }) => [root, path])).toEqual([
       ['/w', 'a.ts'],
       ['/v', 'a.ts'],

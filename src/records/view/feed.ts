@@ -1,6 +1,7 @@
 import { byPath } from '../../model/delta.ts';
-import type { Entry } from '../../model/entry.ts';
+import { deltasOf, type Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
+import type { RefusalCode } from '../../model/verdict.ts';
 import { type EntryFilter, type Store, walkEntries } from '../../store/store.ts';
 import { refusalWords, whatOf } from '../entry-words.ts';
 import { rootOfPath } from '../net-effects.ts';
@@ -14,26 +15,36 @@ const MAX_LOOKED_AT = 4000;
 
 /** An entry as one row of the viewer's list of events (the feed). */
 export function feedRow(entry: Entry): FeedRow {
-  const { seq, atMs, session, kind, path, code, change, turn, machine } = entry;
+  const { seq, atMs, session, kind, path, change, turn, machine } = entry;
+  const code = codeOf(entry);
   return {
     seq,
     atMs,
     session,
     kind,
-    what: kind === 'refusal' ? refusalWords(entry, [entry.action]) : whatOf(entry),
+    what: entry.kind === 'refusal' ? refusalWords(entry, [entry.action]) : whatOf(entry),
     ...(entry.action === 'undo' && kind === 'change' ? { undo: true as const } : {}),
-    ...(entry.notices?.includes('destroyed') === true ? { destroyed: true as const } : {}),
+    ...(tellsOfDestruction(entry) ? { destroyed: true as const } : {}),
     ...defined({ path, code, change, turn, machine }),
   };
 }
 
+/** True for a change or notice which told its session that a command removed something. */
+export function tellsOfDestruction(entry: Entry): boolean {
+  return 'notices' in entry && entry.notices?.includes('destroyed') === true;
+}
+
+function codeOf(entry: Entry): RefusalCode | undefined {
+  return entry.kind === 'refusal' ? entry.code : undefined;
+}
+
 /** True if an entry matches the parts of a filter that the store cannot apply. */
 export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolean {
-  if (code !== undefined && entry.code !== code) return false;
+  if (code !== undefined && codeOf(entry) !== code) return false;
   if (turn !== undefined && entry.turn !== turn) return false;
   if (path === undefined) return true;
   const part = path.toLowerCase();
-  const names = [entry.path ?? '', ...byPath(entry.deltas).map(({ relative }) => relative)];
+  const names = [entry.path ?? '', ...byPath(deltasOf(entry)).map(({ relative }) => relative)];
   return names.some((name) => name.toLowerCase().includes(part));
 }
 
@@ -112,10 +123,13 @@ export function fileRows(entries: readonly Entry[]): FileRow[] {
   return [...files.values()];
 }
 
-export function filesOf({ kind, root, path, observed, deltas }: Entry): { root: string; path: string }[] {
-  if (kind === 'refusal')
-    return path === undefined || isElsewhere(path) || observed === true ? [] : [{ root, path }];
-  const files = byPath(deltas).filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
+export function filesOf(entry: Entry): { root: string; path: string }[] {
+  const { root, path } = entry;
+  if (entry.kind === 'refusal')
+    return path === undefined || isElsewhere(path) || entry.observed === true ? [] : [{ root, path }];
+  const files = byPath(deltasOf(entry)).filter(
+    ({ before, after }) => before.kind === 'file' || after.kind === 'file',
+  );
   const byKey = new Map(files.map(({ key, relative }) => [key, relative]));
   return [...byKey].map(([key, relative]) => ({ root: rootOfPath(key, relative) ?? root, path: relative }));
 }

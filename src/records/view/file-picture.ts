@@ -1,6 +1,6 @@
 import { knownOf } from '../../judge/known.ts';
 import { type LineRange, mergeRanges, rangesOf } from '../../model/coverage.ts';
-import type { Entry } from '../../model/entry.ts';
+import type { Entry, EntryOf } from '../../model/entry.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { plainKey } from '../../store/entry-columns.ts';
@@ -175,7 +175,7 @@ interface Seer {
   readonly session: string;
   readonly now: Now;
   /** The session's newest reads of the file, newest first. */
-  readonly reads: readonly Entry[];
+  readonly reads: readonly EntryOf<'read'>[];
 }
 
 /** The lines of the file that a session was shown; undefined if none. */
@@ -207,7 +207,10 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
 }
 
 /** The newest reads of a file by any session, newest first. */
-async function newestReads({ records, scope }: ViewSources, key: string): Promise<readonly Entry[]> {
+async function newestReads(
+  { records, scope }: ViewSources,
+  key: string,
+): Promise<readonly EntryOf<'read'>[]> {
   const afterSeq = Math.max(0, (await records.store.state()).head.seq - MAX_DISTANCE);
   return records.store.entries({ ...scope.filter, key, kinds: ['read'], afterSeq, limit: MAX_READS });
 }

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Entry } from '../../model/entry.ts';
+import type { EntryOf } from '../../model/entry.ts';
 import type { RefusalCode } from '../../model/verdict.ts';
 import { FalseAlarms, isStoppedOverwrite, linesAtRisk } from '../judged-refusals.ts';
 import type { Records } from '../records.ts';
 import type { ViewSources } from './diffs.ts';
-import { changesAndRefusals, feedRow, filesOf } from './feed.ts';
+import { changesAndRefusals, feedRow, filesOf, tellsOfDestruction } from './feed.ts';
 import type { FeedRow, SavedBy, Saves } from './view-data.ts';
 
 const DAYS = 30;
@@ -27,14 +27,14 @@ export async function savesOf({ records, scope }: ViewSources, nowMs: number): P
   const lately = { ...scope.filter, sinceMs: dayBefore(DAYS - 1).getTime(), limit: MAX_ENTRIES };
   for await (const entry of changesAndRefusals(records.store, lately)) {
     if (alarms.add(entry)) falseAlarms.push(feedRow(entry));
-    if (entry.notices?.includes('destroyed') === true) destroyed.push(feedRow(entry));
+    if (tellsOfDestruction(entry)) destroyed.push(feedRow(entry));
     if (entry.kind !== 'refusal' || entry.observed === true) continue;
     const lines = await linesKept(entry);
     total.refusals += 1;
     total.overwrites += isStoppedOverwrite(entry) ? 1 : 0;
     total.lines += lines;
     count(byDay, dayOf(new Date(entry.atMs)));
-    count(byCode, entry.code ?? 'INVALID_ARGUMENT');
+    count(byCode, entry.code);
     bySession.add({ name: entry.session }, lines);
     for (const { root, path } of filesOf(entry)) byFile.add({ name: path, root }, lines);
   }
@@ -52,7 +52,7 @@ function count<Name>(counts: Map<Name, number>, name: Name): void {
 }
 
 /** Returns a function that counts the lines that refused overwrites would have removed unseen. */
-function lineCounter(records: Records): (refusal: Entry) => Promise<number> {
+function lineCounter(records: Records): (refusal: EntryOf<'refusal'>) => Promise<number> {
   const counted = new Set<string>();
   return async (refusal) => {
     if (!isStoppedOverwrite(refusal) || counted.size >= MAX_COUNTED) return 0;

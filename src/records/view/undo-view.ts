@@ -1,6 +1,6 @@
 import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
 import { byPath, endsOf } from '../../model/delta.ts';
-import type { Entry } from '../../model/entry.ts';
+import type { ChangeEntry } from '../../model/entry.ts';
 import { type Refusal, reasonOf } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
@@ -53,7 +53,7 @@ async function staying(
       stays.push(`${countOf(count, 'later edit')} of ${name} ${count === 1 ? 'stays' : 'stay'}.`);
     else if (did === 'merged') stays.push(`What other programs have changed in ${name} since stays.`);
   }
-  const others = new Set(changes.flatMap(({ deltas = [] }) => deltas.flatMap(endsOf))).size - 1;
+  const others = new Set(changes.flatMap(({ deltas }) => deltas.flatMap(endsOf))).size - 1;
   if (part === 'file' && others > 0)
     stays.push(
       `What the change did to ${others === 1 ? 'the other path' : `the other ${others} paths`} stays.`,
@@ -63,7 +63,11 @@ async function staying(
 }
 
 /** The number of changes of a path after the undone ones that are still in effect. */
-async function laterEdits({ records }: ViewSources, path: string, undone: readonly Entry[]): Promise<number> {
+async function laterEdits(
+  { records }: ViewSources,
+  path: string,
+  undone: readonly ChangeEntry[],
+): Promise<number> {
   const own = undone.filter(({ deltas }) => byPath(deltas).some(({ relative }) => relative === path));
   const key = byPath(own.at(-1)?.deltas).find(({ relative }) => relative === path)?.key;
   if (key === undefined) return 0;
@@ -71,7 +75,7 @@ async function laterEdits({ records }: ViewSources, path: string, undone: readon
   const later = await records.store.entries({ key, kinds: ['change'], afterSeq, limit: MAX_SEARCHED });
   const history = new UndoHistory(later);
   const isUndone = new Set(undone.map(({ seq }) => seq));
-  const stands = (entry: Entry): boolean =>
+  const stands = (entry: ChangeEntry): boolean =>
     history.standing(entry).some((delta) => endsOf(delta).includes(key)) && !isUndo(entry);
   return later.filter((entry) => !isUndone.has(entry.seq) && stands(entry)).length;
 }

@@ -1,6 +1,15 @@
 import { endsOf } from '../../model/delta.ts';
-import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
+import type {
+  ChangeEntry,
+  Entry,
+  EntryKind,
+  EntryOf,
+  NewChangeEntry,
+  NewEntry,
+  PendingChange,
+} from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
+import { defined } from '../../model/record.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Seen } from '../../model/view.ts';
@@ -168,23 +177,23 @@ export class PostgresStore implements Store {
     return this.#closed ? Promise.reject(closedFault()) : this.#notes.add(notes);
   }
 
-  async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+  async entries<K extends EntryKind = EntryKind>(filter: EntryFilter<K>): Promise<readonly EntryOf<K>[]> {
     await this.#notes.flush();
     const { text, values } = postgresEntriesQuery(this.#s, this.#names, filter);
-    const entries = (await this.#db.query(text, values)).map(entryFrom);
+    const entries = (await this.#db.query(text, values)).map(entryFrom<K>);
     return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
   }
 
-  changesSince(asked: RecentChanges): readonly NewEntry[] {
+  changesSince(asked: RecentChanges): readonly NewChangeEntry[] {
     if (this.#closed) throw closedFault();
     return this.#recent.since(asked);
   }
 
-  async lastChange(key: string): Promise<Entry | undefined> {
+  async lastChange(key: string): Promise<ChangeEntry | undefined> {
     return (await this.lastChanges([key])).get(key);
   }
 
-  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>> {
     if (keys.length === 0) return new Map();
     await this.#notes.flush();
     const rows = await this.#db.query(
@@ -195,7 +204,7 @@ export class PostgresStore implements Store {
       [this.#indexKeys(keys)],
     );
     const found = rows.map(({ place, ...row }) => {
-      const entry = this.#localEntry(entryFrom(row));
+      const entry = this.#localEntry(entryFrom<'change'>(row));
       return [keys[Number(place) - 1] ?? '', entry] as const;
     });
     return new Map(found);
@@ -296,10 +305,11 @@ export class PostgresStore implements Store {
     return keys.map((key) => indexKey(column(this.#names.stored(key))));
   }
 
-  #localEntry(entry: Entry): Entry {
+  #localEntry<E extends Entry>(entry: E): E {
     if (this.#names.machine === undefined) return entry;
     const { machine, ...rest } = this.#names.localIn(entry);
-    return machine === undefined || machine === this.#names.machine ? rest : { ...rest, machine };
+    // The cast is safe: only the optional field is left out.
+    return (machine === this.#names.machine ? rest : { ...rest, ...defined({ machine }) }) as E;
   }
 }
 
@@ -425,7 +435,7 @@ interface Source {
   readonly chain: string;
   query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
   /** Converts the paths in an entry to those of this machine. */
-  local(entry: Entry): Entry;
+  local(entry: ChangeEntry): ChangeEntry;
 }
 
 /**
@@ -436,7 +446,7 @@ interface Source {
 class RecentFollower {
   readonly #source: Source;
   /** In the order in which this process learned of them. */
-  #changes: NewEntry[] = [];
+  #changes: NewChangeEntry[] = [];
   #seenTx: string | undefined;
   #polledMs = NEVER;
   #polling = false;
@@ -451,9 +461,9 @@ class RecentFollower {
     if (this.#changes.length > 2 * RECENT_ENTRIES) this.#changes = this.#changes.slice(-RECENT_ENTRIES);
   }
 
-  since({ sinceMs, key, notBy }: RecentChanges): readonly NewEntry[] {
+  since({ sinceMs, key, notBy }: RecentChanges): readonly NewChangeEntry[] {
     if (!this.#polling && performance.now() - this.#polledMs >= POLL_MS) void this.#poll();
-    const isWanted = ({ atMs, session, deltas = [] }: NewEntry): boolean =>
+    const isWanted = ({ atMs, session, deltas }: NewChangeEntry): boolean =>
       atMs >= sinceMs &&
       session !== notBy &&
       (key === undefined || deltas.some((each) => endsOf(each).includes(key)));
@@ -491,7 +501,9 @@ class RecentFollower {
     const found = rows.filter(({ seq }) => seq !== null);
     // Limit times to now. Otherwise claims on files from a machine whose clock is ahead would last
     // longer.
-    const entries = found.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
+    const entries = found
+      .map(entryFrom<'change'>)
+      .map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
     this.recorded(entries.map(local));
   }
 }

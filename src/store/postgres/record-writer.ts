@@ -265,9 +265,7 @@ export class RecordWriter {
     const { names } = this.#context;
     if (names.machine === undefined) return entry;
     // Assign the field instead of spreading: `storedIn` has already made a copy.
-    const stored: { -readonly [Field in keyof NewEntry]: NewEntry[Field] } = names.storedIn(entry);
-    stored.machine = names.machine;
-    return stored;
+    return Object.assign(names.storedIn(entry), { machine: names.machine });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
+import type { ChangeEntry, Entry, EntryKind, EntryOf, NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
@@ -272,7 +272,7 @@ class SqliteStore implements Store {
     this.#seen.added(writes);
   }
 
-  async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+  async entries<K extends EntryKind = EntryKind>(filter: EntryFilter<K>): Promise<readonly EntryOf<K>[]> {
     this.#flushAll();
     return this.#db.attempt(() => {
       if (filter.limit === 1) return this.#oneEntry(filter);
@@ -280,7 +280,7 @@ class SqliteStore implements Store {
       return this.#db
         .sql(sql)
         .all(...values)
-        .map(entryFrom);
+        .map(entryFrom<K>);
     });
   }
 
@@ -289,7 +289,7 @@ class SqliteStore implements Store {
    * the entry only if it is not the one returned last. Callers often get the same entry again, for
    * example for each file of a command.
    */
-  #oneEntry(filter: EntryFilter): readonly Entry[] {
+  #oneEntry<K extends EntryKind>(filter: EntryFilter<K>): readonly EntryOf<K>[] {
     const { sql, values } = entriesQuery(filter, SELECT_SEQ);
     const found = this.#db.sql(sql).get(...values);
     if (found === undefined) return [];
@@ -298,31 +298,32 @@ class SqliteStore implements Store {
   }
 
   /** An entry that exists. Reads it only if it is not the one that was read last. */
-  #entryAt(seq: number): Entry {
+  #entryAt<K extends EntryKind>(seq: number): EntryOf<K> {
     const known = this.#lastRead?.deref();
-    if (known?.seq === seq) return known;
-    const read = entryFrom(this.#db.sql(`${SELECT_ENTRY} where seq = ?`).get(seq));
+    // The cast is safe: it has the number that a query for these kinds gave.
+    if (known?.seq === seq) return known as EntryOf<K>;
+    const read = entryFrom<K>(this.#db.sql(`${SELECT_ENTRY} where seq = ?`).get(seq));
     this.#lastRead = new WeakRef(read);
     return read;
   }
 
-  changesSince({ sinceMs, key, notBy = '' }: RecentChanges): readonly Entry[] {
+  changesSince({ sinceMs, key, notBy = '' }: RecentChanges): readonly ChangeEntry[] {
     return this.#db.attempt(() => {
       const by = column(notBy);
       const rows =
         key === undefined
           ? this.#db.sql(SELECT_CHANGES).all(by, sinceMs)
           : this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs);
-      return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt(seq));
+      return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt<'change'>(seq));
     });
   }
 
-  async lastChange(key: string): Promise<Entry | undefined> {
+  async lastChange(key: string): Promise<ChangeEntry | undefined> {
     return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
   }
 
-  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
-    const found = new Map<string, Entry>();
+  async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>> {
+    const found = new Map<string, ChangeEntry>();
     for (const key of keys) {
       const last = await this.lastChange(key);
       if (last !== undefined) found.set(key, last);

@@ -26,72 +26,61 @@ export function noticeTexts(
  * length is limited. Empty for a notice that needs no words, such as one about an exact match.
  */
 export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
-  switch (notice.kind) {
-    case 'changed-elsewhere':
-      return changedElsewhere(notice);
-    case 'unseen-lines':
-      return `This changed ${lineWords(notice.ranges)}, which had not been read.`;
-    case 'unseen-append':
-      return 'This session has not read what the file holds now; the text was added at its end.';
-    case 'match-tier':
-      return TIERS[notice.tier];
-    case 'quotes-straightened':
-      return `Replaced ${countOf(notice.count, 'typographic quote')} in code with straight ones.`;
-    case 'hard-links-broken':
-      return `The file has ${countOf(notice.count, 'other name')} (hard links), which keep the old bytes.`;
-    case 'mode-bits-dropped':
-      return `The file lost its ${phrase(notice.bits)} permission.`;
-    case 'owner-changed':
-      return 'The file now belongs to the user that runs Lookfirst.';
-    case 'xattrs-lost':
-      return 'The file lost its extended attributes.';
-    case 'stale-warning':
-      return staleWarning(notice.text, options);
-    case 'form-changed':
-      return `The program that wrote ${pathText(notice.path)} changed its form: ${phrase(notice.what)}.`;
-    case 'late-write':
-      return `Another program still had the replaced ${pathText(notice.path)} open and wrote to it afterwards; what it wrote is kept at ${pathText(notice.retained)}.`;
-    case 'met-save':
-      return `Another program saved ${pathText(notice.path)} during this change. Copies of what it wrote are kept: ${someOf(notice.kept)}. Check that its save is still there.`;
-    case 'changed-seen-files':
-      return changedSeenFiles(notice.paths, notice.cut);
-    case 'bypassed':
-      return `The user's rule for ${phrase(notice.glob)} allowed this without a read; the journal records it.`;
-    case 'not-recorded':
-      return 'The journal could not be written, so this change cannot be undone.';
-    case 'not-noted':
-      return 'What was shown could not be recorded, so it does not count as read. Read it again before changing it.';
-    case 'overtaken':
-      return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
-    case 'came-back':
-      return 'The file had changed back to content that this session has seen, so the change was made to that.';
-    case 'lost-change':
-      return [
-        `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read. The user can undo the command with lookfirst undo ${phrase(notice.change)}. What was dropped:`,
-        quotation(notice.diff),
-      ].join('\n');
-    case 'older-files':
-      return `These files are older than the command. Their earlier paths are not recorded, so undoing the command leaves them where they are: ${someOf(notice.paths, notice.cut)}.`;
-    case 'not-kept':
-      return `The earlier bytes of these files could not be kept, so undo cannot bring them back: ${someOf(notice.paths, notice.cut)}.`;
-    case 'destroyed':
-      return `This removed what nothing else holds: ${someOf(notice.names, notice.cut)}. It is kept: lookfirst undo ${phrase(notice.change)} restores it.`;
-    case 'in-stash':
-      return `A stash still has what this removed: ${someOf(notice.paths, notice.cut)}. git stash list names it.`;
-    case 'work-destroyed':
-      return `${sessionWords({ session: notice.by })}'s command "${phrase(notice.command)}" removed your uncommitted change to ${someOf(notice.paths)}. lookfirst undo ${phrase(notice.change)} restores it.`;
-    case 'claimed':
-      return `${notice.claims.map((claim) => claimWords(claim, notice.path)).join(' ')} Read the file again right before you change it.`;
-    case 'others-at-work':
-      return othersAtWork(notice.claims, notice.cut);
-    case 'other-worktree':
-      return `This writes ${pathText(notice.path)}, but you work in the worktree ${pathText(notice.own)}. You probably meant ${pathText(notice.meant)}.`;
-    case 'recreated':
-      return 'The file had been deleted since it was read; it was created again.';
-    default:
-      return notice satisfies never;
-  }
+  // The cast is safe: the table has a function for each kind of notice.
+  const text = TEXTS[notice.kind] as (notice: Notice, options: NoticeOptions) => string;
+  return text(notice, options);
 }
+
+type NoticeOf<K extends Notice['kind']> = Extract<Notice, { readonly kind: K }>;
+
+const TEXTS: { readonly [K in Notice['kind']]: (notice: NoticeOf<K>, options: NoticeOptions) => string } = {
+  'changed-elsewhere': changedElsewhere,
+  'unseen-lines': ({ ranges }) => `This changed ${lineWords(ranges)}, which had not been read.`,
+  'unseen-append': () => 'This session has not read what the file holds now; the text was added at its end.',
+  'match-tier': ({ tier }) => TIERS[tier],
+  'quotes-straightened': ({ count }) =>
+    `Replaced ${countOf(count, 'typographic quote')} in code with straight ones.`,
+  'hard-links-broken': ({ count }) =>
+    `The file has ${countOf(count, 'other name')} (hard links), which keep the old bytes.`,
+  'mode-bits-dropped': ({ bits }) => `The file lost its ${phrase(bits)} permission.`,
+  'owner-changed': () => 'The file now belongs to the user that runs Lookfirst.',
+  'xattrs-lost': () => 'The file lost its extended attributes.',
+  'stale-warning': staleWarning,
+  'form-changed': ({ path, what }) =>
+    `The program that wrote ${pathText(path)} changed its form: ${phrase(what)}.`,
+  'late-write': ({ path, retained }) =>
+    `Another program still had the replaced ${pathText(path)} open and wrote to it afterwards; what it wrote is kept at ${pathText(retained)}.`,
+  'met-save': ({ kept, path }) =>
+    `Another program saved ${pathText(path)} during this change. Copies of what it wrote are kept: ${someOf(kept)}. Check that its save is still there.`,
+  'changed-seen-files': changedSeenFiles,
+  bypassed: ({ glob }) =>
+    `The user's rule for ${phrase(glob)} allowed this without a read; the journal records it.`,
+  'not-recorded': () => 'The journal could not be written, so this change cannot be undone.',
+  'not-noted': () =>
+    'What was shown could not be recorded, so it does not count as read. Read it again before changing it.',
+  overtaken: ({ change, path, session }) =>
+    `While this change was under way, session ${clip(phrase(session), 100)} changed ${pathText(path)} (change ${phrase(change)}): check that its change is still there.`,
+  'came-back': () =>
+    'The file had changed back to content that this session has seen, so the change was made to that.',
+  'lost-change': ({ change, diff, path }) =>
+    `The command dropped a change to ${pathText(path)} that another writer made after it was read. The user can undo the command with lookfirst undo ${phrase(change)}. What was dropped:\n${quotation(diff)}`,
+  'older-files': ({ cut, paths }) =>
+    `These files are older than the command. Their earlier paths are not recorded, so undoing the command leaves them where they are: ${someOf(paths, cut)}.`,
+  'not-kept': ({ cut, paths }) =>
+    `The earlier bytes of these files could not be kept, so undo cannot bring them back: ${someOf(paths, cut)}.`,
+  destroyed: ({ change, cut, names }) =>
+    `This removed what nothing else holds: ${someOf(names, cut)}. It is kept: lookfirst undo ${phrase(change)} restores it.`,
+  'in-stash': ({ cut, paths }) =>
+    `A stash still has what this removed: ${someOf(paths, cut)}. git stash list names it.`,
+  'work-destroyed': ({ by, change, command, paths }) =>
+    `${sessionWords({ session: by })}'s command "${phrase(command)}" removed your uncommitted change to ${someOf(paths)}. lookfirst undo ${phrase(change)} restores it.`,
+  claimed: ({ claims, path }) =>
+    `${claims.map((claim) => claimWords(claim, path)).join(' ')} Read the file again right before you change it.`,
+  'others-at-work': othersAtWork,
+  'other-worktree': ({ meant, own, path }) =>
+    `This writes ${pathText(path)}, but you work in the worktree ${pathText(own)}. You probably meant ${pathText(meant)}.`,
+  recreated: () => 'The file had been deleted since it was read; it was created again.',
+};
 
 /** One sentence about another session's claim on a file. */
 function claimWords(claim: ToldClaim, path: string): string {
@@ -107,7 +96,7 @@ function claimWords(claim: ToldClaim, path: string): string {
  * The writer of a change in words: ` by session agent-9 (codex), whose turn is still open,`. Empty if no session is
  * known.
  */
-function writersIn({ writer, claims = [] }: Extract<Notice, { kind: 'changed-elsewhere' }>): string {
+function writersIn({ writer, claims = [] }: NoticeOf<'changed-elsewhere'>): string {
   if (claims.length === 0) return writer === undefined ? '' : ` by session ${clip(phrase(writer), 100)}`;
   const writers = claims.map((claim) => {
     const open = claim.turn === undefined ? '' : ', whose turn is still open,';
@@ -122,7 +111,7 @@ function sessionWords({ session, client }: Pick<ToldClaim, 'session' | 'client'>
   return `Session ${clip(phrase(session), 100)}${program}`;
 }
 
-function othersAtWork(claims: readonly ToldClaim[], cut: number): string {
+function othersAtWork({ claims, cut }: NoticeOf<'others-at-work'>): string {
   const groups = new Map<string, string[]>();
   for (const claim of claims) {
     const who = sessionWords(claim);
@@ -154,19 +143,19 @@ const TIERS: Readonly<Record<MatchTier, string>> = {
   escapes: 'The text was escaped once too often; old and new text were unescaped.',
 };
 
-function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>): string {
+function changedElsewhere(notice: NoticeOf<'changed-elsewhere'>): string {
   const who = writersIn(notice);
   const cut = notice.truncated ? '\nThis is not all of it; read the file for the rest.' : '';
   return `The file had been changed elsewhere${who} since it was read; this change was made to it as it is now. What else changed:\n${quotation(notice.diff)}${cut}`;
 }
 
 /** The notice about a change of a stale file that was made. The preset `staleness` names the file. */
-function staleWarning(text: string, { path, wording }: NoticeOptions): string {
+function staleWarning({ text }: NoticeOf<'stale-warning'>, { path, wording }: NoticeOptions): string {
   const what = wording === 'staleness' && path !== undefined ? `File ${pathText(path)}` : 'Note';
   return `${what}: ${phrase(text)}. The change was made anyway; the journal keeps what it replaced, and an undo brings it back.`;
 }
 
-function changedSeenFiles(paths: readonly string[], cut: number): string {
+function changedSeenFiles({ paths, cut }: NoticeOf<'changed-seen-files'>): string {
   const shown = paths.slice(0, MAX_PATHS);
   const more = paths.length - shown.length + cut;
   const names = shown.map(pathText).join(', ');

@@ -1,4 +1,4 @@
-import type { Refusal, RefusalOf } from '../model/verdict.ts';
+import type { NextStep, Refusal, RefusalOf } from '../model/verdict.ts';
 import { clip, jsonText, pathText, quotedWord } from './bounded.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
@@ -21,39 +21,28 @@ export function nextStep(
   if (forgets && refusal.action === 'undo' && refusal.next === 'none') return namelessRead(refusal, tools);
   const undone = refusal.action === 'undo' ? undoStep(refusal, tools) : undefined;
   if (undone !== undefined) return undone;
-  switch (refusal.next) {
-    case 'read':
-      return read(refusal, tools);
-    case 'read_range':
-      return readRange(refusal, tools);
-    case 'read_again':
-      return readAgain(refusal, tools);
-    case 'list':
-      return list(refusal, tools);
-    case 'other_path':
-      return otherPath(refusal, tools);
-    case 'other_tool':
-      return otherTool(refusal, tools);
-    case 'add_context':
-      return addContext(refusal, tools);
-    case 'use_edit':
-      return useEdit(refusal, tools);
-    case 'fix_argument':
-      return fixArgument(refusal, tools);
-    case 'retry_later':
-      return refusal.code !== 'BUSY' || refusal.detail?.writer === undefined
-        ? 'Next: make the same call again in a moment.'
-        : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change.`;
-    case 'ask_human':
-      return askHuman(refusal);
-    case 'repeat':
-      return 'Next: leave these out, or ask the user. If you repeat the same command, it runs, and Lookfirst backs them up first.';
-    case 'none':
-      return 'There is no way to do this with these tools.';
-    default:
-      return refusal.next satisfies never;
-  }
+  return STEPS[refusal.next](refusal, tools);
 }
+
+const STEPS: Readonly<Record<NextStep, (refusal: Refusal, tools: ToolNames) => string>> = {
+  read,
+  read_range: readRange,
+  read_again: readAgain,
+  list,
+  other_path: otherPath,
+  other_tool: otherTool,
+  add_context: addContext,
+  use_edit: useEdit,
+  fix_argument: fixArgument,
+  retry_later: (refusal, tools) =>
+    refusal.code !== 'BUSY' || refusal.detail?.writer === undefined
+      ? 'Next: make the same call again in a moment.'
+      : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change.`,
+  ask_human: askHuman,
+  repeat: () =>
+    'Next: leave these out, or ask the user. If you repeat the same command, it runs, and Lookfirst backs them up first.',
+  none: () => 'There is no way to do this with these tools.',
+};
 
 /** The next step of a refused undo; undefined if it is the same as for other changes. */
 function undoStep(refusal: Refusal, tools: ToolNames): string | undefined {

@@ -4,9 +4,8 @@ import type { HookReply } from './hooks/event.ts';
 import { HOOK_HOSTS } from './hooks/hosts/hook-hosts.ts';
 import { hooksInProcess } from './hooks/respond.ts';
 import { isRecord, stringIn } from './model/record.ts';
-import type { Session } from './model/session.ts';
 import type { GatedSession } from './session/gated-session.ts';
-import { gatedSession } from './tools/toolset.ts';
+import { gatedSession, type SessionSource } from './tools/toolset.ts';
 
 export { lookfirstServer, lookfirstTools, type ServerOptions } from './adapters/claude-agent-sdk.ts';
 
@@ -31,9 +30,7 @@ const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
  * agent's file tools and shell before it runs, and record it afterwards. If a hook fails before a
  * change, the change is denied.
  */
-export function lookfirstHooks(
-  session: Session | (() => Session),
-): Partial<Record<HookEvent, HookCallbackMatcher[]>> {
+export function lookfirstHooks(session: SessionSource): Partial<Record<HookEvent, HookCallbackMatcher[]>> {
   const respond = hooksInProcess('claude-code');
   const hook: HookCallback = async (input) => {
     const declaredEvent = (isRecord(input) ? stringIn(input, 'hook_event_name') : undefined) ?? '';

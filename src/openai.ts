@@ -9,8 +9,7 @@ import {
 } from './adapters/openai.ts';
 import type { HookEvent } from './hooks/event.ts';
 import { hooksInProcess } from './hooks/respond.ts';
-import type { Session } from './model/session.ts';
-import { gatedSession } from './tools/toolset.ts';
+import { gatedSession, type SessionSource } from './tools/toolset.ts';
 
 export type {
   OpenAiExec,
@@ -34,7 +33,7 @@ export { lookfirstTools, type OpenAiOutput, type OpenAiTool } from './adapters/o
  * command's output count as read, and its changes can be undone. `shell` must start commands in the
  * session's first root.
  */
-export function lookfirstShell(session: Session | (() => Session), shell: OpenAiShell): OpenAiShell {
+export function lookfirstShell(session: SessionSource, shell: OpenAiShell): OpenAiShell {
   return guardedShell(shell, judgeOf(session));
 }
 
@@ -45,7 +44,7 @@ export function lookfirstShell(session: Session | (() => Session), shell: OpenAi
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,
-  session: Session | (() => Session),
+  session: SessionSource,
 ): Sandbox {
   const root = sandbox.state.manifest.root;
   const virtualRoot = root === gatedSession(session).roots[0] ? undefined : root;
@@ -72,7 +71,7 @@ function located(command: HostCommand, root: string | undefined): HostCommand {
 /** The gate treats the SDK's shell and its patch tool like those of Codex. */
 const HOST = 'codex';
 
-function judgeOf(session: Session | (() => Session)): CommandJudge {
+function judgeOf(session: SessionSource): CommandJudge {
   const eventOf = ({ call, command, folder }: HostCommand) => ({
     session: gatedSession(session).id,
     tool: 'shell',

@@ -4,12 +4,11 @@ import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileKind } from '../model/path.ts';
 import type { ReadResult, RunResult } from '../model/results.ts';
-import type { Session } from '../model/session.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
-import { gatedSession } from '../tools/toolset.ts';
+import { gatedSession, type SessionSource } from '../tools/toolset.ts';
 
 interface PathOptions {
   path: string;
@@ -103,7 +102,7 @@ const ALL_LINES = 2 ** 31;
  * has read. A refusal is thrown as a `RefusedError`; reading a missing file returns null. Commands
  * run in `inner` if it is given, else in Lookfirst's own sandbox.
  */
-export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {
+export function lookfirstSandbox(session: SessionSource, inner?: SandboxCommands): Sandbox {
   const current = (): GatedSession => gatedSession(session);
   return {
     description: 'A workspace in which a file must be read before it is overwritten or deleted.',

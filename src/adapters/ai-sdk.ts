@@ -1,8 +1,8 @@
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
-import type { Session } from '../model/session.ts';
 import {
   adapterToolset,
   answered,
+  type SessionSource,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
@@ -52,10 +52,7 @@ interface AiFile {
 }
 
 /** The tools of a session, for `generateText`, `streamText` and `ToolLoopAgent`. */
-export function lookfirstTools(
-  session: Session | (() => Session),
-  options: ToolsetOptions = {},
-): Record<string, AiTool> {
+export function lookfirstTools(session: SessionSource, options: ToolsetOptions = {}): Record<string, AiTool> {
   const { tools } = adapterToolset(session, options);
   return Object.fromEntries(tools.map((tool) => [tool.name, aiTool(tool)]));
 }
@@ -161,13 +158,13 @@ export interface AiStep {
  * A `prepareStep` for conversations whose messages are pruned or shortened: only what the remaining
  * messages contain counts as seen. `prepare`: your own `prepareStep`, which runs first.
  */
-export function seenFrom(session: Session | (() => Session)): (step: AiStep) => Promise<undefined>;
+export function seenFrom(session: SessionSource): (step: AiStep) => Promise<undefined>;
 export function seenFrom<Given extends AiStep, Prepared>(
-  session: Session | (() => Session),
+  session: SessionSource,
   prepare: (step: Given) => PromiseLike<Prepared> | Prepared,
 ): (step: Given) => Promise<Prepared>;
 export function seenFrom(
-  session: Session | (() => Session),
+  session: SessionSource,
   prepare: (step: AiStep) => unknown = () => undefined,
 ): (step: AiStep) => Promise<unknown> {
   const watch = new ContextWatch(session, 'anthropic-messages');

@@ -1,9 +1,9 @@
 import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn } from '../model/record.ts';
-import type { Session } from '../model/session.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import {
   adapterToolset,
   answered,
+  type SessionSource,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
@@ -40,10 +40,7 @@ export interface AnthropicTool extends AnthropicRun {
 }
 
 /** The tools of a session, for a tool runner. */
-export function lookfirstTools(
-  session: Session | (() => Session),
-  options: ToolsetOptions = {},
-): AnthropicTool[] {
+export function lookfirstTools(session: SessionSource, options: ToolsetOptions = {}): AnthropicTool[] {
   return adapterToolset(session, options).tools.map((tool) => ({
     type: 'custom',
     name: tool.name,
@@ -64,7 +61,7 @@ export interface AnthropicTextEditor extends AnthropicRun {
 
 /** Anthropic's text editor tool for a session. */
 export function lookfirstTextEditor(
-  session: Session | (() => Session),
+  session: SessionSource,
   options: Pick<ToolsetOptions, 'virtualRoot'> = {},
 ): AnthropicTextEditor {
   const name = 'str_replace_based_edit_tool';
@@ -74,7 +71,7 @@ export function lookfirstTextEditor(
 
 /** The tools of `betaAgentToolset20260401` under the same names; `bash` only with `commands: true`. */
 export function lookfirstAgentToolset(
-  session: Session | (() => Session),
+  session: SessionSource,
   options: Omit<ToolsetOptions, 'dialect'> = {},
 ): AnthropicTool[] {
   return lookfirstTools(session, { ...options, dialect: 'anthropic' });
@@ -107,7 +104,7 @@ const MEMORY_TOOLS: ToolNames = {
  * `/memories`. `signal`: the tool runner's signal, which the SDK does not pass to these handlers.
  */
 export function lookfirstMemory(
-  session: Session | (() => Session),
+  session: SessionSource,
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): AnthropicMemory {
   const shared = { virtualRoot: MEMORIES } as const;
@@ -193,7 +190,7 @@ export interface AnthropicRequest {
  * that message run: `for await (const message of runner) await seen(message, runner.params)`.
  */
 export function seenFrom(
-  session: Session | (() => Session),
+  session: SessionSource,
 ): (message: object, request: AnthropicRequest) => Promise<void> {
   const watch = new ContextWatch(session, 'anthropic-messages');
   return async (message, request) => {

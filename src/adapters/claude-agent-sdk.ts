@@ -2,13 +2,13 @@ import type { McpSdkServerConfigWithInstance, SdkMcpToolDefinition } from '@anth
 import { fromJSONSchema, type ZodObject } from 'zod';
 import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
-import type { Session } from '../model/session.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from '../report/tool-names.ts';
 import { CLAUDE_META } from '../tools/answer-room.ts';
 import {
   adapterToolset,
   answered,
+  type SessionSource,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
@@ -19,10 +19,7 @@ import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../wire/rpc.ts';
 const SERVER = 'lookfirst';
 
 /** The tools of a session, for your own server made with `createSdkMcpServer`. */
-export function lookfirstTools(
-  session: Session | (() => Session),
-  options: ToolsetOptions = {},
-): SdkMcpToolDefinition[] {
+export function lookfirstTools(session: SessionSource, options: ToolsetOptions = {}): SdkMcpToolDefinition[] {
   return adapterToolset(session, options).tools.map((tool) => ({
     name: tool.name,
     description: tool.description,
@@ -47,7 +44,7 @@ export interface ServerOptions extends ToolsetOptions {
  * `mcp__lookfirst__read_file`.
  */
 export function lookfirstServer(
-  session: Session | (() => Session),
+  session: SessionSource,
   { signal, ...options }: ServerOptions = {},
 ): McpSdkServerConfigWithInstance {
   const names =

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
-import type { Session } from '../model/session.ts';
 import type { ResumeOptions } from '../model/transcript.ts';
-import { gatedSession } from '../tools/toolset.ts';
+import { gatedSession, type SessionSource } from '../tools/toolset.ts';
 
 /**
  * A tool result in the messages that the model is about to get: the id of its call, and its
@@ -17,10 +16,10 @@ export type ShownResult = readonly [call: string, shown: unknown];
  * current messages contain them.
  */
 export class ContextWatch {
-  readonly #session: Session | (() => Session);
+  readonly #session: SessionSource;
   readonly #format: NonNullable<ResumeOptions['format']>;
 
-  constructor(session: Session | (() => Session), format: NonNullable<ResumeOptions['format']>) {
+  constructor(session: SessionSource, format: NonNullable<ResumeOptions['format']>) {
     this.#session = session;
     this.#format = format;
   }

@@ -5,7 +5,6 @@ import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
 import type { ChangeResult, ListedEntry } from '../model/results.ts';
-import type { Session } from '../model/session.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
@@ -16,6 +15,7 @@ import {
   answered,
   flaggedFault,
   gatedSession,
+  type SessionSource,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
@@ -36,7 +36,7 @@ type Content = string | ({ type: 'text'; text: string } | { type: string; mimeTy
  * ToolMessage with `status: "error"`; `artifact` holds the outcome for programs.
  */
 export function lookfirstTools(
-  session: Session | (() => Session),
+  session: SessionSource,
   options: ToolsetOptions = {},
 ): StructuredToolInterface[] {
   return adapterToolset(session, options).tools.map((tool) => {
@@ -80,10 +80,7 @@ function blockType(mimeType: string): string {
  * shortened, only the contents of the remaining messages count as seen. Put the middleware last in
  * the agent's list, so that it gets the same messages as the model.
  */
-export function lookfirstMiddleware(
-  session: Session | (() => Session),
-  options: ToolsetOptions = {},
-): AgentMiddleware {
+export function lookfirstMiddleware(session: SessionSource, options: ToolsetOptions = {}): AgentMiddleware {
   const watch = new ContextWatch(session, 'anthropic-messages');
   return {
     // The mark by which LangChain recognises a middleware. `createMiddleware` adds it, and does nothing else.
@@ -162,10 +159,10 @@ interface Changed {
  * refused, not merged, because deepagents would not tell the model about a merge.
  */
 export class LookfirstBackend {
-  readonly #session: Session | (() => Session);
+  readonly #session: SessionSource;
   #last: { readonly session: GatedSession; readonly form: PathForm } | undefined;
 
-  constructor(session: Session | (() => Session)) {
+  constructor(session: SessionSource) {
     this.#session = session;
   }
 

@@ -1,7 +1,12 @@
 import { tool as functionTool } from '@openai/agents';
 import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
-import type { Session } from '../model/session.ts';
-import { adapterToolset, answered, type ToolsetAnswer, type ToolsetOptions } from '../tools/toolset.ts';
+import {
+  adapterToolset,
+  answered,
+  type SessionSource,
+  type ToolsetAnswer,
+  type ToolsetOptions,
+} from '../tools/toolset.ts';
 
 /**
  * A function tool for an `Agent`. The framework has no flag for errors, so the text of a refusal is
@@ -47,10 +52,7 @@ const { needsApproval: NO_APPROVAL } = functionTool({
 });
 
 /** The tools of a session, with strict schemas. */
-export function lookfirstTools(
-  session: Session | (() => Session),
-  options: ToolsetOptions = {},
-): OpenAiTool[] {
+export function lookfirstTools(session: SessionSource, options: ToolsetOptions = {}): OpenAiTool[] {
   return adapterToolset(session, options).tools.map((tool) => ({
     type: 'function',
     name: tool.name,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
 import { isRecord, stringIn } from '../model/record.ts';
-import type { Session } from '../model/session.ts';
 import {
   adapterToolset,
   answered,
   gatedSession,
+  type SessionSource,
   type ToolsetAnswer,
   type ToolsetOptions,
   type ToolsetTool,
@@ -34,7 +34,7 @@ export interface OpenAiEditor {
  * also needs tools that read: those of the dialect `apply-patch` with `readOnly: true`.
  */
 export function lookfirstEditor(
-  session: Session | (() => Session),
+  session: SessionSource,
   options: Pick<ToolsetOptions, 'virtualRoot'> = {},
 ): OpenAiEditor {
   return editorOf(session, adapterToolset(session, { ...options, dialect: 'apply-patch' }).tools);
@@ -45,14 +45,14 @@ export function lookfirstEditor(
  * suggest shell commands instead of read tools.
  */
 export function sandboxEditor(
-  session: Session | (() => Session),
+  session: SessionSource,
   options: Pick<ToolsetOptions, 'virtualRoot'>,
 ): OpenAiEditor {
   const words = HOSTS.find(({ id }) => id === 'codex')?.words;
   return editorOf(session, adapterToolset(session, { ...options, dialect: 'apply-patch' }, words).tools);
 }
 
-function editorOf(session: Session | (() => Session), tools: readonly ToolsetTool[]): OpenAiEditor {
+function editorOf(session: SessionSource, tools: readonly ToolsetTool[]): OpenAiEditor {
   const tool = tools.find(({ name }) => name === 'apply_patch');
   if (tool === undefined) throw new TypeError('the dialect has no apply_patch');
   const patch = async (header: readonly string[], diff: string) =>
@@ -107,7 +107,7 @@ export interface OpenAiModelData<Item> {
  * seen. Not for runs with `conversationId` or `previousResponseId`, which send only new items.
  */
 export function seenFrom(
-  session: Session | (() => Session),
+  session: SessionSource,
 ): <Item>(args: { readonly modelData: OpenAiModelData<Item> }) => Promise<OpenAiModelData<Item>> {
   const watch = new ContextWatch(session, 'openai-agents');
   return async ({ modelData }) => {

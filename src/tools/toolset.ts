@@ -39,6 +39,9 @@ import {
   withVirtualGlobs,
 } from './tool-host.ts';
 
+/** A session, or a function that returns the one for the present call. */
+export type SessionSource = Session | (() => Session);
+
 export interface ToolsetOptions {
   /** The dialect, which determines tool names and arguments; default `lookfirst`. */
   readonly dialect?: DialectName | undefined;
@@ -104,7 +107,7 @@ export interface ToolsetAnswer {
  * program's own agent. If `session` is a function, such as `currentSession`, each call uses the
  * session it returns.
  */
-export function toolset(session: Session | (() => Session), options: ToolsetOptions = {}): Toolset {
+export function toolset(session: SessionSource, options: ToolsetOptions = {}): Toolset {
   return adapterToolset(session, options);
 }
 
@@ -112,11 +115,7 @@ export function toolset(session: Session | (() => Session), options: ToolsetOpti
  * Like `toolset`, for the adapters to agent frameworks. If `names` is given, instructions and
  * refusals mention tools by these names: the framework may rename our tools or add its own.
  */
-export function adapterToolset(
-  session: Session | (() => Session),
-  options: ToolsetOptions,
-  names?: ToolNames,
-): Toolset {
+export function adapterToolset(session: SessionSource, options: ToolsetOptions, names?: ToolNames): Toolset {
   checkOptions(options);
   const { rename, virtualRoot } = options;
   const own = DIALECTS[options.dialect ?? 'lookfirst'];
@@ -271,7 +270,7 @@ function checkToolName(name: unknown, names: readonly string[]): void {
  * The session itself, or the one that a function such as `currentSession` returns. Throws a Fault
  * for anything else.
  */
-export function gatedSession(session: Session | (() => Session)): GatedSession {
+export function gatedSession(session: SessionSource): GatedSession {
   return gated(typeof session === 'function' ? session() : session);
 }
 

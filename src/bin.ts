@@ -13,6 +13,7 @@ import { keepCompiledCode } from './process/compile-cache.ts';
 /** A hash of the bundled code. The build inserts it. */
 declare const BUILD: string;
 
+const { argv } = process;
 const tooOld = whyNodeIsTooOld(process.versions.node);
 if (tooOld !== undefined) {
   process.stderr.write(`lookfirst: ${tooOld} [CONFIG_INVALID]\n`);
@@ -23,7 +24,7 @@ const sources = join(dirname(fileURLToPath(import.meta.url)), '..', 'chunks');
 const save = keepCompiled();
 // The build makes `main.cjs` from main.ts.
 const { main } = createRequire(import.meta.url)(join(sources, 'main.cjs')) as typeof import('./main.ts');
-void main().then((code) => {
+void main(argv).then((code) => {
   save();
   process.exit(code);
 });
@@ -64,7 +65,7 @@ function keepCompiled(): () => void {
  * compiled code.
  */
 function kindOfStart(): string {
-  const [word = 'serve', ...rest] = process.argv.slice(2);
+  const [word = 'serve', ...rest] = argv.slice(2);
   if (word === 'hook') return rest.includes('--resident') ? 'resident' : 'hook';
   return word === 'serve' || !/^-{0,2}[a-z]+$/.test(word) ? 'serve' : 'command';
 }

@@ -8,22 +8,19 @@ import { userHome } from './config/home.ts';
  * Picks an entry point and loads only that: the hook, or the command line for everything else. A
  * folder instead of a command means `serve`. Returns the exit code.
  */
-export async function main(): Promise<number> {
+export async function main([, program = '', ...args]: readonly string[]): Promise<number> {
   subscribe('lookfirst:waiting', explainWaiting);
-  const [word, ...rest] = process.argv.slice(2);
+  const [word, ...rest] = args;
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
-    return hook(rest);
-  if (!isSomewhere() && !isAboutItself([word, ...rest])) {
+    return hook(program, rest);
+  if (!isSomewhere() && !isAboutItself(args)) {
     process.stderr.write(
       'lookfirst: the current folder no longer exists: change to another one [IO_FAILED]\n',
     );
     return 1;
   }
-  if (word === undefined && isAtTerminal()) return commandLine([]);
-  if (word === undefined || word === 'serve' || !(await isCommand(word))) {
-    return commandLine(['serve', ...(word === 'serve' ? rest : process.argv.slice(2))]);
-  }
-  return commandLine(process.argv.slice(2));
+  const isTyped = word === undefined ? isAtTerminal() : word === 'serve' || (await isCommand(word));
+  return commandLine(program, isTyped ? args : ['serve', ...args]);
 }
 
 /**
@@ -36,9 +33,9 @@ function explainWaiting(sentence: unknown): void {
   stderr.write(`${isPlain ? '' : '\r\x1b[K'}lookfirst: ${String(sentence)}\n`);
 }
 
-async function commandLine(args: readonly string[]): Promise<number> {
+async function commandLine(program: string, args: readonly string[]): Promise<number> {
   const { runCli } = await import('./cli/run-cli.ts');
-  const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
+  const { env, platform, execPath, stdin, stdout, stderr } = process;
   return runCli({
     args,
     streams: { stdin, stdout, stderr },
@@ -46,7 +43,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
     cwd: isSomewhere() ? process.cwd() : '/',
     platform,
     homeFolder: userHome(),
-    self: [execPath, argv[1] ?? ''],
+    self: [execPath, program],
     runServer: (plan) => serve(plan, { input: stdin, output: stdout, signals: process }),
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
     runViewer: async (plan) =>
@@ -75,16 +72,16 @@ export async function serve(
  * Answers one hook call. Hosts wait for the answer, so this loads neither the argument parser nor
  * the other commands.
  */
-async function hook(args: readonly string[]): Promise<number> {
+async function hook(program: string, args: readonly string[]): Promise<number> {
   const { runHook } = await import('./hooks/run-hook.ts');
-  const { argv, env, platform, execPath, stdin, stdout, stderr } = process;
+  const { env, platform, execPath, stdin, stdout, stderr } = process;
   return runHook({
     args,
     env,
     // Use `/` if the current folder was deleted. The hook still works: its event names a folder.
     cwd: isSomewhere() ? process.cwd() : '/',
     platform,
-    self: [execPath, argv[1] ?? ''],
+    self: [execPath, program],
     uid: process.getuid?.() ?? 0,
     stdin: async () => {
       const parts: Buffer[] = [];

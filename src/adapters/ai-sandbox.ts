@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileKind } from '../model/path.ts';
+import { defined } from '../model/record.ts';
 import type { ReadResult, RunResult } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
@@ -125,14 +126,12 @@ export function lookfirstSandbox(session: SessionSource, inner?: SandboxCommands
     stat: async ({ path }) => {
       const info = unlessMissing(await current().info(path));
       if (info === null) return null;
-      return {
-        type: info.kind === 'file' || info.kind === 'directory' ? info.kind : 'other',
-        size: info.sizeBytes,
-      };
+      const type = info.kind === 'file' || info.kind === 'directory' ? info.kind : 'other';
+      return { type, size: info.sizeBytes };
     },
     listDirectory: async ({ path, abortSignal }) => {
-      const signal = abortSignal === undefined ? {} : { signal: abortSignal };
-      const listed = unlessMissing(await current().list(path, { limit: ALL_LINES, ...signal }));
+      const options = { limit: ALL_LINES, ...defined({ signal: abortSignal }) };
+      const listed = unlessMissing(await current().list(path, options));
       return listed?.entries.map(({ path: name, kind }) => ({ name, type: entryType(kind) })) ?? null;
     },
     deleteFile: async ({ path, abortSignal }) => {
@@ -148,10 +147,9 @@ async function readLines(
   { path, abortSignal }: PathOptions,
   { startLine = 1, endLine = ALL_LINES }: { startLine?: number; endLine?: number },
 ): Promise<Required<Pick<ReadResult, 'text' | 'bytes' | 'encoding'>> | null> {
-  const page = startLine === 1 ? {} : { offset: startLine };
-  const signal = abortSignal === undefined ? {} : { signal: abortSignal };
-  const limit = endLine - startLine + 1;
-  const read = unlessMissing(await session.read(path, { raw: true, ...page, limit, ...signal }));
+  const offset = startLine === 1 ? undefined : startLine;
+  const page = { limit: endLine - startLine + 1, ...defined({ offset, signal: abortSignal }) };
+  const read = unlessMissing(await session.read(path, { raw: true, ...page }));
   if (read === null) return null;
   const { text, to, totalLines, encoding } = read;
   const bytes = new Uint8Array(read.bytes ?? []);
@@ -193,19 +191,11 @@ function encoded(content: string, encoding: string | undefined): string | Uint8A
 }
 
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      if (bytes.length > 0) controller.enqueue(bytes);
-      controller.close();
-    },
-  });
+  return new Blob([new Uint8Array(bytes)]).stream();
 }
 
 async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  const reader = stream.getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) chunks.push(part.value);
-  return Buffer.concat(chunks);
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /**
@@ -233,8 +223,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
     // If the caller never calls `wait`, a rejection must not count as unhandled.
     ended.catch(() => undefined);
     const { pid, stdout, stderr, stdin } = started;
-    const handle = { stdout, stderr, stdin, wait: () => ended, kill: () => started.kill() };
-    return pid === undefined ? handle : { ...handle, pid };
+    return { stdout, stderr, stdin, wait: () => ended, kill: () => started.kill(), ...defined({ pid }) };
   };
   return {
     spawn,
@@ -276,11 +265,8 @@ function ownCommands(current: () => GatedSession): SandboxCommands {
     const noInput = new Fault('MISUSE', 'this sandbox has no "stdin"; use a pipe in the command');
     if (options.stdin === true) throw noInput;
     const killed = new AbortController();
-    const signal = options.abortSignal;
-    const done = run(
-      options,
-      signal === undefined ? killed.signal : AbortSignal.any([signal, killed.signal]),
-    );
+    const signals = options.abortSignal === undefined ? [] : [options.abortSignal];
+    const done = run(options, AbortSignal.any([...signals, killed.signal]));
     done.catch(() => undefined);
     const stdout = new ReadableStream<Uint8Array>({
       async start(controller) {

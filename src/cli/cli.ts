@@ -3,11 +3,11 @@ import type { Flags, FlagsOf, Values } from '../config/flags.ts';
 import type { CommandShape } from '../config/parse-flags.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import type { Policy } from '../model/policy.ts';
+import { shortTime } from '../report/amounts.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { GlobalFlags } from './flags.ts';
 import type { Terminal } from './terminal.ts';
-import type { TimeText } from './words.ts';
 
 /** The context of every command. Commands do not use `process` directly. */
 export interface Cli {
@@ -144,4 +144,24 @@ export function version(): string {
   // The cast is safe: npm publishes no package without a version.
   const manifest = createRequire(import.meta.url)('../../package.json') as { version: string };
   return manifest.version;
+}
+
+/**
+ * Formats a time: as an age such as `3h ago`, or as ISO 8601. A command that keeps running passes
+ * the current time as `nowMs`.
+ */
+export type TimeText = (ms: number, nowMs?: number) => string;
+
+/** Times in the form that `--date` chooses. */
+export function timesIn(form: 'relative' | 'iso', startMs: number): TimeText {
+  return (ms, nowMs = startMs) => (form === 'iso' ? iso(ms) : shortTime(ms, nowMs));
+}
+
+/**
+ * ISO 8601, or an empty text for a number that is not a time. Journals and transcripts may hold any
+ * number.
+ */
+function iso(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }

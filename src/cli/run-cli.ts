@@ -1,13 +1,20 @@
 import { UsageError, unknownWord, usageText } from '../config/flags.ts';
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
-import { type Cli, type CliCommand, type CommandEntry, EXIT, type ExitCode, version } from './cli.ts';
+import {
+  type Cli,
+  type CliCommand,
+  type CommandEntry,
+  EXIT,
+  type ExitCode,
+  timesIn,
+  version,
+} from './cli.ts';
 import { COMMANDS, OLD_SPELLINGS } from './command-list.ts';
 import type { GlobalFlags } from './flags.ts';
 import { generalHelp, helpText } from './help-text.ts';
 import { parseCommand } from './parse-command.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
-import { timesIn } from './words.ts';
 
 interface CliOptions extends Omit<Cli, 'terminal' | 'flags' | 'nowMs' | 'age'> {
   /** Everything after the program's own name. */

@@ -108,18 +108,11 @@ export class ServerProcess {
   #request(method: string, params: JsonRecord): Promise<JsonRecord> {
     this.#lastId += 1;
     const id = this.#lastId;
-    return new Promise<JsonRecord>((resolve, reject) => {
-      const limitMs = method === 'initialize' ? START_MS : TIMEOUT_MS;
-      const timer = setTimeout(() => this.#fail(`no answer to ${method}`), limitMs);
-      const settled =
-        <T>(settle: (value: T) => void) =>
-        (value: T): void => {
-          clearTimeout(timer);
-          settle(value);
-        };
-      this.#waiting.set(id, { resolve: settled(resolve), reject: settled(reject) });
-      this.#send({ id, method, params });
-    });
+    const limitMs = method === 'initialize' ? START_MS : TIMEOUT_MS;
+    const timer = setTimeout(() => this.#fail(`no answer to ${method}`), limitMs);
+    const answer = new Promise<JsonRecord>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+    this.#send({ id, method, params });
+    return answer.finally(() => clearTimeout(timer));
   }
 
   #send(message: JsonRecord): void {

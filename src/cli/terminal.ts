@@ -32,6 +32,8 @@ export class Terminal {
   /** The colours of stderr, which may be a terminal when stdout is not. */
   readonly #errorColours: Colours;
   #pager: Pager | undefined;
+  /** The answer so far, if it is for the pager. */
+  #collected = '';
   #silence: NodeJS.Timeout | undefined;
   #isWorkShown = false;
   #progressMs = 0;
@@ -71,9 +73,9 @@ export class Terminal {
   /** Writes one or more lines of the answer; waits while the reader is slow. */
   async print(text: string): Promise<void> {
     this.#endSilence();
-    if (this.#pager !== undefined) return this.#pager.add(`${text}\n`);
     const { stdout } = this.#streams;
-    if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
+    if (this.#pager !== undefined) this.#collected += `${text}\n`;
+    else if (!stdout.write(`${text}\n`)) await once(stdout, 'drain');
   }
 
   /**
@@ -83,12 +85,12 @@ export class Terminal {
   page(env: Readonly<Record<string, string | undefined>>, platform: NodeJS.Platform): void {
     const { stdout } = this.#streams;
     // Use no pager by default on Windows, which has no `less`. There the shell exits with 1 both
-    // for a missing program and for a pager that failed, so `Pager` could not recognise a missing
-    // one.
+    // for a missing program and for a pager that failed, so `#showPages` could not recognise a
+    // missing one.
     const usual = platform === 'win32' ? '' : 'less';
     const command = (env['LOOKFIRST_PAGER'] ?? env['PAGER'] ?? usual).trim();
     if (stdout.isTTY !== true || command === '' || command === 'cat' || env['TERM'] === 'dumb') return;
-    this.#pager = new Pager(stdout, { command, env });
+    this.#pager = { command, env };
   }
 
   /** Writes a value as one line of JSON, with control characters and line breaks escaped. */
@@ -100,8 +102,20 @@ export class Terminal {
   async flushed(): Promise<void> {
     this.#endSilence();
     const { stdout } = this.#streams;
-    await this.#pager?.show();
+    if (this.#pager !== undefined) await this.#showPages(this.#pager);
     if (stdout.writable) await new Promise<void>((resolve) => void stdout.write('', () => resolve()));
+  }
+
+  /**
+   * Shows the collected answer. If it does not fit on the terminal, resolves when the user has left
+   * the pager. Prints a short answer directly, and every answer if the pager is not installed.
+   */
+  async #showPages(pager: Pager): Promise<void> {
+    const { stdout } = this.#streams;
+    const text = this.#collected;
+    this.#collected = '';
+    const isLong = text.split('\n').length > (stdout.rows || ROWS);
+    if (!isLong || (await runPager(pager, text)) === NOT_FOUND) stdout.write(text);
   }
 
   /** Prints rows under titles, cut to fit the terminal. */
@@ -197,59 +211,29 @@ const ROWS = 24;
 /** The exit code of a shell that finds no such command. */
 const NOT_FOUND = 127;
 
-interface PagerOptions {
+/** The user's pager. */
+interface Pager {
   /** A command line for the shell, as in git: `less -S`. */
   readonly command: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Collects an answer until it is complete. Shows it page by page if it does not fit on the
- * terminal.
- */
-class Pager {
-  readonly #stdout: Writable & { readonly rows?: number };
-  readonly #options: PagerOptions;
-  #text = '';
-
-  constructor(stdout: Writable & { readonly rows?: number }, options: PagerOptions) {
-    this.#stdout = stdout;
-    this.#options = options;
-  }
-
-  add(text: string): void {
-    this.#text += text;
-  }
-
-  /**
-   * Shows the collected answer. If the answer is long, resolves when the user has left the pager.
-   * Prints a short answer directly, and every answer if the pager is not installed.
-   */
-  async show(): Promise<void> {
-    const text = this.#text;
-    this.#text = '';
-    const isLong = text.split('\n').length > (this.#stdout.rows || ROWS);
-    if (isLong && (await this.#run(text)) !== NOT_FOUND) return;
-    this.#stdout.write(text);
-  }
-
-  #run(text: string): Promise<number | null> {
-    const { command, env: given } = this.#options;
-    // The default options of less, unless the user has set others: show colours, do not switch to a second screen,
-    // and quit if everything fits on one screen.
-    const env = { LESS: 'FRX', ...given };
-    // Ignore Ctrl-C, which the terminal sends to the pager too. If this process ended, the pager
-    // would go on reading the terminal together with the user's shell.
-    const ignore = (): void => {};
-    process.on('SIGINT', ignore);
-    const ended = new Promise<number | null>((resolve) => {
-      const child = spawn(command, { shell: true, env, stdio: ['pipe', 'inherit', 'ignore'] });
-      child.on('error', () => resolve(NOT_FOUND));
-      child.on('close', resolve);
-      // Ignore write errors: the user may leave the pager before everything is written.
-      child.stdin.on('error', () => {});
-      child.stdin.end(text);
-    });
-    return ended.finally(() => process.off('SIGINT', ignore));
-  }
+/** Shows a text in a pager, and returns its exit code when the user has left it. */
+function runPager({ command, env: given }: Pager, text: string): Promise<number | null> {
+  // The default options of less, unless the user has set others: show colours, do not switch to a second screen,
+  // and quit if everything fits on one screen.
+  const env = { LESS: 'FRX', ...given };
+  // Ignore Ctrl-C, which the terminal sends to the pager too. If this process ended, the pager
+  // would go on reading the terminal together with the user's shell.
+  const ignore = (): void => {};
+  process.on('SIGINT', ignore);
+  const ended = new Promise<number | null>((resolve) => {
+    const child = spawn(command, { shell: true, env, stdio: ['pipe', 'inherit', 'ignore'] });
+    child.on('error', () => resolve(NOT_FOUND));
+    child.on('close', resolve);
+    // Ignore write errors: the user may leave the pager before everything is written.
+    child.stdin.on('error', () => {});
+    child.stdin.end(text);
+  });
+  return ended.finally(() => process.off('SIGINT', ignore));
 }

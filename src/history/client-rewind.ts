@@ -140,18 +140,49 @@ export function endOfKeptPart({ records }: KeptPart, tail: string): number | und
 
 /**
  * The newest cut in a transcript of Gemini CLI. `$rewindTo` names the first removed message. `$set`
- * replaces all messages, which is a cut only if a message is missing afterwards.
+ * replaces all messages, which is a cut only if a message is missing afterwards. When a conversation is
+ * resumed, two records replace all messages, and only the second one counts.
  */
-function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
-  const messages = new GeminiMessages();
-  for (const [at, record] of records.entries()) {
-    const all = newMessages(record);
-    if (all !== undefined) messages.replace(all);
-    else if ('$rewindTo' in record) messages.rewind(record['$rewindTo'], records.slice(at));
-    else if (record['type'] === 'user' || record['type'] === 'gemini') messages.add(record);
+function geminiCut(all: readonly JsonRecord[]): CutOff | undefined {
+  const marks = all.filter((record) => isGeminiMark(record) || isGeminiMessage(record));
+  const isReplaced = (at: number): boolean => [at, at + 1].every((each) => newMessages(marks[each] ?? {}));
+  let cut: CutOff | undefined;
+  let live: unknown[] = [];
+  /** The earliest recorded time of each message, by the message's id. */
+  const times = new Map<unknown, number>();
+  const note = (message: JsonRecord): void => {
+    const ms = timeOf(message);
+    if (ms !== undefined && !times.has(message['id'])) times.set(message['id'], ms);
+  };
+  const cutFrom = (first: unknown, untilMs: number): void => {
+    cut = { afterMs: (times.get(first) ?? 1) - 1, untilMs };
+  };
+  for (const record of marks.filter((_, at) => !isReplaced(at))) {
+    const messages = newMessages(record);
+    if (messages !== undefined) {
+      const ids = messages.map((message) => message['id']);
+      const kept = new Set(ids);
+      const first = live.find((id) => !kept.has(id));
+      for (const message of messages) note(message);
+      const untilMs = messages.reduce((latest, message) => Math.max(latest, timeOf(message) ?? 0), 0);
+      if (first !== undefined) cutFrom(first, untilMs);
+      live = ids;
+    } else if ('$rewindTo' in record) {
+      const first = record['$rewindTo'];
+      // The first time from here on is the end of the cut.
+      const later = all.slice(all.indexOf(record)).map(timeOf);
+      cutFrom(first, later.find((ms) => ms !== undefined) ?? Number.POSITIVE_INFINITY);
+      live = live.slice(0, Math.max(0, live.indexOf(first)));
+    } else {
+      live.push(record['id']);
+      note(record);
+    }
   }
-  messages.settle();
-  return messages.cut;
+  return cut;
+}
+
+function isGeminiMessage({ type }: JsonRecord): boolean {
+  return type === 'user' || type === 'gemini';
 }
 
 function isGeminiMark(record: JsonRecord): boolean {
@@ -162,60 +193,4 @@ function isGeminiMark(record: JsonRecord): boolean {
 function newMessages(record: JsonRecord): readonly JsonRecord[] | undefined {
   const set = objectIn(record, '$set');
   return set !== undefined && Array.isArray(set['messages']) ? objectsIn(set, 'messages') : undefined;
-}
-
-/** The messages of a conversation while its records are read in order. */
-class GeminiMessages {
-  cut: CutOff | undefined;
-  #live: unknown[] = [];
-  /** The earliest recorded time of each message, by the message's id. */
-  readonly #times = new Map<unknown, number>();
-  /**
-   * The messages of the last `replace`. They take effect only in `settle`: when a conversation is
-   * resumed, two records replace all messages, and only the second one counts.
-   */
-  #next: readonly JsonRecord[] | undefined;
-
-  add(message: JsonRecord): void {
-    this.settle();
-    this.#live.push(message['id']);
-    this.#note(message);
-  }
-
-  replace(messages: readonly JsonRecord[]): void {
-    this.#next = messages;
-  }
-
-  /**
-   * Removes the message with the id `first` and all later ones, and sets `cut`. `rest`: the record
-   * of the rewind and all records after it. The first time in `rest` is the end of the cut.
-   */
-  rewind(first: unknown, rest: readonly JsonRecord[]): void {
-    this.settle();
-    const next = rest.map(timeOf).find((ms) => ms !== undefined);
-    this.#cutFrom(first, next ?? Number.POSITIVE_INFINITY);
-    this.#live = this.#live.slice(0, Math.max(0, this.#live.indexOf(first)));
-  }
-
-  /** Carries out the last `replace`. If an old message is missing from the new ones, sets `cut`. */
-  settle(): void {
-    if (this.#next === undefined) return;
-    const ids = this.#next.map((message) => message['id']);
-    const kept = new Set(ids);
-    const first = this.#live.find((id) => !kept.has(id));
-    for (const message of this.#next) this.#note(message);
-    const untilMs = this.#next.reduce((latest, message) => Math.max(latest, timeOf(message) ?? 0), 0);
-    if (first !== undefined) this.#cutFrom(first, untilMs);
-    this.#live = ids;
-    this.#next = undefined;
-  }
-
-  #cutFrom(first: unknown, untilMs: number): void {
-    this.cut = { afterMs: (this.#times.get(first) ?? 1) - 1, untilMs };
-  }
-
-  #note(message: JsonRecord): void {
-    const ms = timeOf(message);
-    if (ms !== undefined && !this.#times.has(message['id'])) this.#times.set(message['id'], ms);
-  }
 }

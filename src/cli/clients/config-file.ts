@@ -72,17 +72,12 @@ export function missingFolders(path: string): readonly string[] {
   return [folder, ...missingFolders(folder)];
 }
 
-/**
- * Removes a folder if it is empty. Returns true if the folder is gone afterwards, false if it had
- * to stay.
- */
-export function removeEmptyFolder(path: string): boolean {
+/** Removes a folder if it is empty. */
+export function removeEmptyFolder(path: string): void {
   try {
     unlessMissing(() => rmdirSync(path));
-    return true;
   } catch (error) {
-    if (KEPT.has(errnoOf(error) ?? '')) return false;
-    throw failure('write', path, error);
+    if (!KEPT.has(errnoOf(error) ?? '')) throw failure('write', path, error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { isRecord, parseJson } from '../../model/record.ts';
 import { missingFolders, readConfig, removeEmptyFolder, writeConfig } from './config-file.ts';
 
@@ -10,6 +10,8 @@ interface Former {
   readonly former: string | null;
   /** SHA-256 of what `init` wrote last. */
   readonly wrote: string;
+  /** The folders that `init` created for the file. */
+  readonly folders: readonly string[];
 }
 
 /** The content of a file before `init`. */
@@ -31,10 +33,20 @@ export class FormerFiles {
     this.#folder = join(home, 'clients');
   }
 
-  /** Stores what the file holds without us, for `remove`, and the hash of `next`, which is written. */
-  keep(path: string, former: string | undefined, next: string): void {
-    this.#write(path, { path, former: former ?? null, wrote: contentHash(next) });
-    this.#keepFolders([...missingFolders(path), ...this.#folders()]);
+  /**
+   * Stores what the file holds without us, for `remove`, and the hash of `next`, which is written
+   * afterwards. Returns a function that restores the earlier record and removes the folders that were
+   * created for the file since.
+   */
+  keep(path: string, former: string | undefined, next: string): () => void {
+    const known = this.#read(path);
+    const missing = missingFolders(path);
+    const folders = [...missing, ...(known?.folders ?? [])];
+    this.#write(path, { path, former: former ?? null, wrote: contentHash(next), folders });
+    return () => {
+      this.#write(path, known);
+      removeFolders(missing);
+    };
   }
 
   /** The file's content before `init`; undefined if there is no record. */
@@ -44,53 +56,11 @@ export class FormerFiles {
     return { text: known.former ?? undefined, wrote: known.wrote };
   }
 
+  /** Drops the record of a file, and the folders that `init` created for it if they are empty now. */
   forget(path: string): void {
+    const { folders = [] } = this.#read(path) ?? {};
     this.#write(path, undefined);
-  }
-
-  /**
-   * Returns a function that undoes `keep`: it restores the earlier record of `path` and removes the
-   * empty folders that `keep` recorded. Call `restorer` before `keep`.
-   */
-  restorer(path: string): () => void {
-    const known = this.#read(path);
-    const missing = missingFolders(path);
-    return () => {
-      this.#write(path, known);
-      this.#dropFolders((folder) => missing.includes(folder));
-    };
-  }
-
-  /** Removes the folders above a deleted file that are empty and that `init` created. */
-  dropFolders(path: string): void {
-    this.#dropFolders((folder) => path.startsWith(folder + sep));
-  }
-
-  #dropFolders(isWanted: (folder: string) => boolean): void {
-    const known = this.#folders();
-    const gone = known
-      .filter(isWanted)
-      .sort((a, b) => b.length - a.length)
-      .filter(removeEmptyFolder);
-    if (gone.length > 0) this.#keepFolders(known.filter((folder) => !gone.includes(folder)));
-  }
-
-  /** The folders that `init` created. */
-  #folders(): readonly string[] {
-    const file = readConfig(this.#foldersFile);
-    const value = 'reason' in file || file.text === undefined ? [] : parseJson(file.text);
-    return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
-  }
-
-  #keepFolders(folders: readonly string[]): void {
-    const file = readConfig(this.#foldersFile);
-    if ('reason' in file || (folders.length === 0 && file.text === undefined)) return;
-    const unique = [...new Set(folders)];
-    writeConfig(file, unique.length === 0 ? undefined : `${JSON.stringify(unique)}\n`, 'private');
-  }
-
-  get #foldersFile(): string {
-    return join(this.#folder, 'folders.json');
+    removeFolders(folders);
   }
 
   #read(path: string): Former | undefined {
@@ -98,13 +68,10 @@ export class FormerFiles {
     if ('reason' in file || file.text === undefined) return undefined;
     // A damaged record counts as missing: `remove` then removes only our entries.
     const value = parseJson(file.text);
-    const isOurs =
-      isRecord(value) &&
-      value['path'] === path &&
-      typeof value['wrote'] === 'string' &&
-      (value['former'] === null || typeof value['former'] === 'string');
-    // The cast is safe: each field has just been checked.
-    return isOurs ? (value as unknown as Former) : undefined;
+    if (!isRecord(value) || value['path'] !== path) return undefined;
+    const { former, wrote, folders = [] } = value;
+    if (typeof wrote !== 'string' || !(former === null || typeof former === 'string')) return undefined;
+    return { path, former, wrote, folders: Array.isArray(folders) ? folders.map(String) : [] };
   }
 
   #write(path: string, former: Former | undefined): void {
@@ -116,6 +83,11 @@ export class FormerFiles {
   #fileOf(path: string): string {
     return join(this.#folder, `${contentHash(path).slice(0, 32)}.json`);
   }
+}
+
+/** Removes the empty ones of these folders, inner ones first. */
+function removeFolders(folders: readonly string[]): void {
+  for (const folder of [...folders].sort((a, b) => b.length - a.length)) removeEmptyFolder(folder);
 }
 
 export function contentHash(text: string): string {

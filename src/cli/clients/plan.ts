@@ -236,10 +236,8 @@ export class Plan {
     let isDone = false;
     try {
       for (const { file, text, record } of changed) {
-        if (text !== undefined && record !== 'gone') {
-          takeBack.push(former.restorer(file.path));
-          former.keep(file.path, record.former, text);
-        }
+        if (text !== undefined && record !== 'gone')
+          takeBack.push(former.keep(file.path, record.former, text));
         if (!writeConfig(file, text))
           return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];
         takeBack.push(() => writeConfig({ ...file, text }, file.text));
@@ -248,10 +246,7 @@ export class Plan {
     } finally {
       if (!isDone) for (const step of takeBack.toReversed()) attempt(step);
     }
-    for (const { file, text, record } of changed) {
-      if (record === 'gone') former.forget(file.path);
-      if (text === undefined) former.dropFolders(file.path);
-    }
+    for (const { file, record } of changed) if (record === 'gone') former.forget(file.path);
     return undefined;
   }
 }

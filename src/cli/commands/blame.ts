@@ -2,11 +2,18 @@ import { required, toggle, type Values, words } from '../../config/flags.ts';
 import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { harmless, pathText, phrase } from '../../report/bounded.ts';
 import { policyOf } from '../../session/configured.ts';
-import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode, version } from '../cli.ts';
+import {
+  type Cli,
+  type CliCommand,
+  defineCommand,
+  EXIT,
+  type ExitCode,
+  type TimeText,
+  version,
+} from '../cli.ts';
 import { STATE_FLAGS } from '../flags.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { withRecords } from '../with-records.ts';
-import type { TimeText } from '../words.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,

@@ -6,7 +6,7 @@ import { Records } from '../../records/records.ts';
 import { unjudgedCalls } from '../../records/status-views.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
-import { CLIENT_NAMES, type ClientName, type ClientPlaces, type ConfigScope } from '../clients/client.ts';
+import type { ClientName, ClientPlaces, ConfigScope } from '../clients/client.ts';
 import { readConfig } from '../clients/config-file.ts';
 import { hookFiles, isCurrent } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
@@ -19,23 +19,29 @@ const SESSION = 'lookfirst-doctor';
  * For each client: makes the input of its hook for a blind write. A blind write overwrites a file
  * that was never read.
  */
-const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: string) => BlindWrite>>> = {
-  'claude-code': (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }),
-  codex: (path, cwd) =>
-    before(cwd, 'apply_patch', { command: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n` }),
-  gemini: (path, cwd) => before(cwd, 'write_file', { file_path: path, content: '' }, 'BeforeTool'),
-  cursor: (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }, 'preToolUse'),
-  vscode: (path, cwd) => before(cwd, 'create_file', { filePath: path, content: '' }),
-  opencode: (path, cwd) => ({
-    event: 'tool.execute.before',
-    payload: {
-      hook: 'tool.execute.before',
-      directory: cwd,
-      input: { tool: 'write', sessionID: SESSION, callID: newCall() },
-      output: { args: { filePath: path, content: '' } },
-    },
-  }),
-};
+const BLIND_WRITES: readonly (readonly [ClientName, MakeWrite])[] = [
+  ['claude-code', (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' })],
+  ['codex', (path, cwd) => before(cwd, 'apply_patch', { command: addFile(path) })],
+  ['gemini', (path, cwd) => before(cwd, 'write_file', { file_path: path, content: '' }, 'BeforeTool')],
+  ['cursor', (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }, 'preToolUse')],
+  ['vscode', (path, cwd) => before(cwd, 'create_file', { filePath: path, content: '' })],
+  [
+    'opencode',
+    (path, cwd) => ({
+      event: 'tool.execute.before',
+      payload: {
+        hook: 'tool.execute.before',
+        directory: cwd,
+        input: { tool: 'write', sessionID: SESSION, callID: newCall() },
+        output: { args: { filePath: path, content: '' } },
+      },
+    }),
+  ],
+];
+
+function addFile(path: string): string {
+  return `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n`;
+}
 
 /**
  * A new id for each call: the hook treats a second call with the same id as a repetition of the
@@ -50,6 +56,8 @@ interface BlindWrite {
   readonly payload: object;
 }
 
+type MakeWrite = (path: string, cwd: string) => BlindWrite;
+
 /** An event before a call, with the members of every client: each reads its own. */
 function before(cwd: string, tool_name: string, tool_input: object, event = 'PreToolUse'): BlindWrite {
   const call = { hook_event_name: event, tool_name, tool_input, tool_use_id: newCall() };
@@ -63,10 +71,7 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
   const places: ClientPlaces = { platform, env, home: requiredHome(homeFolder), project: cwd };
   const home = stateHome(cli);
   if (home === undefined) return;
-  for (const name of CLIENT_NAMES) {
-    const settings = HOOK_SETTINGS[name];
-    const blindWrite = BLIND_WRITES[name];
-    if (settings === undefined || blindWrite === undefined) continue;
+  for (const [name, blindWrite] of BLIND_WRITES) {
     const subject = `${name} hooks`;
     let file: string | undefined;
     try {
@@ -75,19 +80,9 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
       yield warn(subject, errorText(error));
     }
     if (file === undefined) continue;
-    try {
-      stage.put('hooked.txt', 'one\n');
-      const { workspace } = stage;
-      const { denied, ms } = await call(cli, name, {
-        script: hookFiles(home).script,
-        ...blindWrite(`${workspace}/hooked.txt`, workspace),
-      });
-      if (!denied) yield fail(subject, `a blind write passed the hook configured in ${file}`);
-      else yield ok(subject, `a blind write was denied (${ms} ms) through ${file}`);
-    } catch (error) {
-      yield fail(subject, `the hook configured in ${file} cannot run: ${errorText(error)}`);
-    }
-    if (settings.shell !== undefined) yield await checkShell(cli, { name, file, home, stage });
+    const hooked = { name, file, home, stage };
+    yield await checkHook(cli, subject, { ...hooked, blindWrite });
+    if (HOOK_SETTINGS[name]?.shell !== undefined) yield await checkShell(cli, hooked);
     const [, program = ''] = cli.self;
     if (!isCurrent({ home, program }))
       yield warn(
@@ -97,13 +92,32 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
   }
 }
 
+async function checkHook(
+  cli: Cli,
+  subject: string,
+  { name, file, home, stage, blindWrite }: HookedClient & { readonly blindWrite: MakeWrite },
+): Promise<DoctorCheck> {
+  const { workspace } = stage;
+  try {
+    stage.put('hooked.txt', 'one\n');
+    const { script } = hookFiles(home);
+    const write = blindWrite(`${workspace}/hooked.txt`, workspace);
+    const { denied, ms } = await call(cli, name, { script, ...write });
+    if (denied) return ok(subject, `a blind write was denied (${ms} ms) through ${file}`);
+    return fail(subject, `a blind write passed the hook configured in ${file}`);
+  } catch (error) {
+    return fail(subject, `the hook configured in ${file} cannot run: ${errorText(error)}`);
+  }
+}
+
 /** The settings file of a client in which our hooks are; undefined if there is none. */
 export function hooksFile(name: ClientName, places: ClientPlaces): string | undefined {
   const scopes: readonly ConfigScope[] = ['project', 'user'];
   return scopes.flatMap((scope) => HOOK_SETTINGS[name]?.file(scope, places) ?? []).find(hasOurHooks);
 }
 
-interface ShellCheck {
+/** A client with our hooks in its settings file. */
+interface HookedClient {
   readonly name: ClientName;
   readonly file: string;
   readonly home: string;
@@ -114,7 +128,7 @@ interface ShellCheck {
  * Checks whether a command of the client's shell runs on a layer (a copy-on-write view of the
  * workspace), so that it can be undone.
  */
-async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<DoctorCheck> {
+async function checkShell(cli: Cli, { name, file, home, stage }: HookedClient): Promise<DoctorCheck> {
   const subject = `${name} shell`;
   const { shell, script } = hookFiles(home);
   if (!textOf(file).includes(shell))

@@ -90,25 +90,13 @@ async function printTable(cli: Cli, audited: readonly AuditedTranscript[], root:
     const own = audited.filter((one) => one.client === client).map(({ audit }) => audit);
     const sum = (key: 'changes' | 'commands') => own.reduce((total, audit) => total + audit[key], 0);
     const counts = { conversations: own.length, changes: sum('changes'), commands: sum('commands') };
-    return { client, ...counts, ...tally(own.flatMap(({ findings }) => findings)) };
+    return { client, counts: { ...counts, ...tally(own.flatMap(({ findings }) => findings)) } };
   });
-  const count = (title: string, key: Exclude<keyof (typeof clients)[number], 'client'>) => ({
-    title,
-    cell: (row: (typeof clients)[number]) => String(row[key]),
-  });
-  await cli.terminal.printTable(
-    [
-      { title: 'CLIENT', cell: ({ client }) => client },
-      count('CONVERSATIONS', 'conversations'),
-      count('CHANGES', 'changes'),
-      count('COMMANDS', 'commands'),
-      count('BLIND OVERWRITES', 'blindOverwrites'),
-      count('OUTDATED EDITS', 'outdatedEdits'),
-      count('SHELL WRITES', 'shellWrites'),
-      count('DESTROYING COMMANDS', 'destroyingCommands'),
-    ],
-    clients,
-  );
+  const columns = ['conversations', 'changes', 'commands', ...Object.keys(COUNTED)].map((key) => ({
+    title: key.replace(/[A-Z]/g, ' $&').toUpperCase(),
+    cell: ({ counts }: { readonly counts: Readonly<Record<string, number>> }) => String(counts[key]),
+  }));
+  await cli.terminal.printTable([{ title: 'CLIENT', cell: ({ client }) => client }, ...columns], clients);
   const findings = audited.flatMap(({ client, audit }) =>
     audit.findings.map((finding) => ({ client, ...finding })),
   );
@@ -153,20 +141,20 @@ async function printDestroying(cli: Cli, findings: readonly TranscriptFinding[])
     await cli.terminal.print(`  and ${countOf(sorted.length - MAX_DESTROYING, 'other command')}`);
 }
 
-function tally(findings: readonly TranscriptFinding[]): {
-  readonly blindOverwrites: number;
-  readonly outdatedEdits: number;
-  readonly shellWrites: number;
-  readonly destroyingCommands: number;
-} {
-  const counted = (kind: TranscriptFinding['kind']) =>
-    findings.filter((finding) => finding.kind === kind).length;
-  return {
-    blindOverwrites: counted('blind-overwrite'),
-    outdatedEdits: counted('outdated-edit'),
-    shellWrites: counted('shell-write'),
-    destroyingCommands: counted('destroying-command'),
-  };
+/** The kinds of findings that are counted, by the names of the counts. */
+const COUNTED: Readonly<Record<string, TranscriptFinding['kind']>> = {
+  blindOverwrites: 'blind-overwrite',
+  outdatedEdits: 'outdated-edit',
+  shellWrites: 'shell-write',
+  destroyingCommands: 'destroying-command',
+};
+
+function tally(findings: readonly TranscriptFinding[]): Readonly<Record<string, number>> {
+  const counts = Object.entries(COUNTED).map(([name, counted]) => [
+    name,
+    findings.filter(({ kind }) => kind === counted).length,
+  ]);
+  return Object.fromEntries(counts);
 }
 
 /**

@@ -6,9 +6,6 @@ import { viewOf } from './lines.ts';
  */
 export const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,200}[a-z])';
 
-/** Matches the text before the last part of a Slack webhook's address. */
-const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
-
 /** A secret that is recognised by the text before it. */
 interface Phrase {
   /** Every match contains one of these texts. Searching for a hint is fast if its first character is rare. */
@@ -67,25 +64,14 @@ const MIN_RUN = 20;
 const IS_WORD = new Uint8Array(256);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
   IS_WORD[char.charCodeAt(0)] = 1;
+/** Matches the beginning of a token in a run: at its start, or after a `-` in it. */
+const BEGINNING =
+  /(?:^|-)(?:gh._|gith|glp[at]|glrt|A[KS]IA|sk-|[sr]k_l|xox|xapp|AIza|npm_|pypi|hf_|do._|SK|eyJ|dckr|GOCS|ATAT|dapi|whse|shp|sbp_|gsk_|AGE-)/;
 /**
- * The first four characters of tokens that begin with a run of letters, digits, `_` and `-`. `?` matches any
- * character.
+ * Matches the beginning of a token before the run: of a token that contains a dot (`SG.`, `ya29.`,
+ * `hvs.`, `hvb.`), or of a Slack webhook.
  */
-const BEGINNINGS =
-  'gh?_ gith glpa glrt AKIA ASIA sk-? sk_l rk_l xox? xapp AIza npm_ pypi hf_? do?_ SK?? eyJ? dckr GOCS ATAT dapi whse shp? sbp_ gsk_ AGE-'
-    .split(' ')
-    .map((four) => ({
-      mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
-      code: codeOf([...four].map((char) => (char === '?' ? 0 : char.charCodeAt(0)))),
-    }));
-/**
- * Beginnings of tokens that contain a dot: `SG.`, `ya29.`, `hvs.` and `hvb.`. A run of letters, digits, `_` and
- * `-` follows.
- */
-const BEFORE_DOT = new Set(
-  ['SG.', '29.', 'vs.', 'vb.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
-);
-const DASH = 0x2d;
+const BEFORE_RUN = /(?:SG|29|v[sb])\.$|\/B[A-Z0-9]+\/$/;
 const DOT = 0x2e;
 const SLASH = 0x2f;
 const COLON = 0x3a;
@@ -95,10 +81,6 @@ const UNDERSCORE = 0x5f;
 const SMALL_S = 0x73;
 /** The bytes that may stand between the name of a key and its value. */
 const BEFORE_VALUE: ReadonlySet<number | undefined> = new Set(Buffer.from('"\': =\t'));
-
-function codeOf(bytes: readonly number[]): number {
-  return bytes.reduce((code, byte) => (code << 8) | byte, 0);
-}
 
 /**
  * False if UTF-8 bytes certainly contain no secret. Several times as fast as the regular
@@ -188,35 +170,13 @@ function isWord(bytes: Uint8Array, at: number): boolean {
   return IS_WORD[bytes[at] ?? 0] === 1;
 }
 
-/**
- * True if a run of word characters may contain a token, or the end of one. A token begins at the
- * start of the run or after a `-` in it. Two kinds begin before the run: tokens that contain a dot
- * (`SG.…`), and addresses of webhooks.
- */
+/** True if a run of word characters may contain a token, or the end of one. */
 function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
-  if (bytes[start - 1] === DOT && BEFORE_DOT.has(codeAt(bytes, start - 4) & 0xffffff)) return true;
-  if (bytes[start - 1] === SLASH && isWebhook(bytes, start)) return true;
-  if (beginsToken(bytes, start)) return true;
-  for (let at = start; at < end; at += 1) if (bytes[at] === DASH && beginsToken(bytes, at + 1)) return true;
-  return false;
-}
-
-function isWebhook(bytes: Uint8Array, start: number): boolean {
-  return BEFORE_RUN.test(viewOf(bytes).toString('latin1', Math.max(0, start - BYTES_BEFORE), start));
-}
-
-function beginsToken(bytes: Uint8Array, at: number): boolean {
-  const code = codeAt(bytes, at);
-  return BEGINNINGS.some((one) => (code & one.mask) === one.code);
-}
-
-function codeAt(bytes: Uint8Array, at: number): number {
-  return (
-    ((bytes[at] ?? 0) << 24) |
-    ((bytes[at + 1] ?? 0) << 16) |
-    ((bytes[at + 2] ?? 0) << 8) |
-    (bytes[at + 3] ?? 0)
-  );
+  const buffer = viewOf(bytes);
+  if (BEGINNING.test(buffer.toString('latin1', start, end))) return true;
+  const previous = bytes[start - 1];
+  if (previous !== DOT && previous !== SLASH) return false;
+  return BEFORE_RUN.test(buffer.toString('latin1', Math.max(0, start - BYTES_BEFORE), start));
 }
 
 /**
@@ -228,30 +188,14 @@ export function mayHoldKey(bytes: Uint8Array): boolean {
   return (buffer.includes('KEY----') || buffer.includes('KEY BLO')) && buffer.includes('PRIVATE KEY');
 }
 
-const NEWLINE = 0x0a;
-const TAB = 0x09;
-const SPACE = 0x20;
-/** Minimum length of a line of encoded bytes (`ENCODED_LINE` in secrets.ts). */
-const MIN_ENCODED = 40;
-const IS_ENCODED = new Uint8Array(256);
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
-  IS_ENCODED[char.charCodeAt(0)] = 1;
+/** Matches the beginning of a line of encoded bytes (`ENCODED_LINE` in secrets.ts). */
+const ENCODED = /^[ \t]*[A-Za-z0-9+/]{40}/m;
 
 /**
  * False if UTF-8 bytes certainly contain no line of encoded bytes, as in the body of a private key.
  * In a part of a file, such a line counts as secret, because the first line of the key may be
- * missing. Fast, because most lines are decided by their first bytes.
+ * missing.
  */
 export function mayHoldEncodedLine(bytes: Uint8Array): boolean {
-  const buffer = viewOf(bytes);
-  for (let start = 0; start < bytes.byteLength; ) {
-    let at = start;
-    while (bytes[at] === SPACE || bytes[at] === TAB) at += 1;
-    const least = at + MIN_ENCODED;
-    while (at < least && IS_ENCODED[bytes[at] ?? 0] === 1) at += 1;
-    if (at === least) return true;
-    const newline = buffer.indexOf(NEWLINE, at);
-    start = newline === -1 ? bytes.byteLength : newline + 1;
-  }
-  return false;
+  return ENCODED.test(viewOf(bytes).toString('latin1'));
 }

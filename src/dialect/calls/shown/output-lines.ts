@@ -149,32 +149,40 @@ const HEADING = /^(?:File: (.+)|(\S.*):)$/;
 /** Matches a numbered line below the heading of a file: `L12: text` of Gemini CLI, `Line 12: text` of opencode. */
 const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 
+/** Texts by file, in order. Several texts of one file are joined by newlines. */
+function byFile(texts: Iterable<readonly [path: string, text: string]>): ReadonlyMap<string, string> {
+  const files = new Map<string, string[]>();
+  for (const [path, text] of texts) {
+    const known = files.get(path);
+    if (known !== undefined) known.push(text);
+    else if (files.size < MAX_FILES) files.set(path, [text]);
+  }
+  return new Map([...files].map(([path, lines]) => [path, lines.join('\n')]));
+}
+
 /**
  * The lines that a search result shows, by file, each as `12:text`. The format is guessed, so
  * callers compare every line with the file. If the searched path (`searched`) is a single file, the
  * result may omit the path before the numbers.
  */
 export function searchedLines(output: string, searched: string | undefined): ReadonlyMap<string, string> {
-  const files = new Map<string, string[]>();
-  const add = (path: string, line: string): void => {
-    const lines = files.get(path);
-    if (lines !== undefined) lines.push(line);
-    else if (files.size < MAX_FILES) files.set(path, [line]);
-  };
+  return byFile(numberedHits(output, searched));
+}
+
+function* numberedHits(output: string, searched: string | undefined): Generator<[string, string]> {
   let heading: string | undefined;
   for (const line of output.split('\n')) {
     const numbered = LINE.exec(line);
     if (numbered !== null && heading !== undefined) {
-      add(heading, `${numbered[1]}:${numbered[2]}`);
+      yield [heading, `${numbered[1]}:${numbered[2]}`];
       continue;
     }
     const title = HEADING.exec(line);
     if (title !== null) heading = title[1] ?? title[2];
     const hit = HIT.exec(line);
-    if (hit !== null) add(hit[1] ?? '', `${hit[3]}:${hit[4]}`);
-    if (searched !== undefined && /^\d/.test(line)) add(searched, line);
+    if (hit !== null) yield [hit[1] ?? '', `${hit[3]}:${hit[4]}`];
+    if (searched !== undefined && /^\d/.test(line)) yield [searched, line];
   }
-  return new Map([...files].map(([path, lines]) => [path, lines.join('\n')]));
 }
 
 /** Matches `path:text`, the form in which `grep -r` and `rg` print a match without its line number. */
@@ -186,23 +194,11 @@ const UNNUMBERED_HIT = /^([^:]+):(.*)$/;
  * with the file.
  */
 export function foundLines(output: string): ReadonlyMap<string, string> {
-  const numbered = searchedLines(output, undefined);
-  const files = new Map<string, string[]>();
-  for (const line of output.split('\n', MAX_LINES)) {
+  const plain = output.split('\n', MAX_LINES).flatMap((line): [string, string][] => {
     const [, path, text = ''] = HIT.test(line) ? [] : (UNNUMBERED_HIT.exec(line) ?? []);
-    const lines = path === undefined ? undefined : files.get(path);
-    if (lines !== undefined) lines.push(text);
-    else if (path !== undefined && files.size < MAX_FILES) files.set(path, [text]);
-  }
-  const plain = [...files].map(([path, lines]) => [path, lines.join('\n')] as const);
-  return new Map([
-    ...numbered,
-    ...plain.map(([path, text]) => [path, joined(numbered.get(path), text)] as const),
-  ]);
-}
-
-function joined(first: string | undefined, second: string): string {
-  return first === undefined ? second : `${first}\n${second}`;
+    return path === undefined ? [] : [[path, text]];
+  });
+  return byFile([...numberedHits(output, undefined), ...plain]);
 }
 
 /** Matches the line at which a unified diff names the next file, as in the output of `git diff`. */
@@ -214,15 +210,14 @@ const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
  * in the new file. Callers compare the lines with the files.
  */
 export function diffedLines(output: string): ReadonlyMap<string, string> {
-  const files = new Map<string, string>();
-  for (const part of output.split(DIFF_FILE).slice(1, MAX_FILES + 1)) {
-    const [title = '', ...rows] = part.split('\n', MAX_LINES);
-    // Remove the tab that Git adds after a name with spaces.
-    const path = title.replace(/\t.*$/, '');
-    const shown = newSideOf(rows).join('\n');
-    files.set(path, joined(files.get(path), shown));
-  }
-  return files;
+  const parts = output.split(DIFF_FILE).slice(1, MAX_FILES + 1);
+  return byFile(
+    parts.map((part) => {
+      const [title = '', ...rows] = part.split('\n', MAX_LINES);
+      // Remove the tab that Git adds after a name with spaces.
+      return [title.replace(/\t.*$/, ''), newSideOf(rows).join('\n')];
+    }),
+  );
 }
 
 /** The unchanged and added lines of the hunks of one file, each with its number in the new file. */

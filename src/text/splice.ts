@@ -8,9 +8,8 @@ import { type FoldTier, type FoundAnchor, findAnchor, withLineEnding } from './m
 import type { Nearest } from './nearest.ts';
 import { type QuoteOptions, quotedNearest, quotedPlaces } from './quoted-lines.ts';
 import { restyler } from './restyle.ts';
-import type { PlacedEdit, Rivals } from './tiers/block.ts';
 import { landLoosely } from './tiers/land.ts';
-import { landOnLines } from './tiers/lines.ts';
+import { landOnLines, type PlacedEdit, type Rivals } from './tiers/lines.ts';
 
 export interface EditsApplied {
   readonly ok: true;

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ListedEntry } from '../../model/results.ts';
 import type { Refusal } from '../../model/verdict.ts';
-import { FILESYSTEM, jsonTree, matchingPaths } from './dialect.ts';
-import { mediaBlock } from './reading-tools.ts';
+import { FILESYSTEM, jsonTree, matchingPaths, mediaBlock } from './dialect.ts';
 import { diffText, formatSize, infoText, officialListing, sizesText } from './shapes.ts';
 
 function call(name: string, args: Record<string, unknown>) {

@@ -1,7 +1,6 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
 import { findAnchor, withLineEnding } from '../match.ts';
-import type { PlacedEdit, Rivals, Texts } from './block.ts';
-import { landOnLines } from './lines.ts';
+import { landOnLines, type PlacedEdit, type Rivals, type Texts } from './lines.ts';
 
 /**
  * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small

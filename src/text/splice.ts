@@ -229,28 +229,42 @@ function isWholeLines(text: string, { start, end }: Span): boolean {
  */
 function hunkPlaces(text: string, spans: readonly Span[], place: Edit['lines']): readonly Span[] {
   const atEnd = place?.atEnd === true || place?.unended === true || place?.ended === true;
-  const from = headerStart(text, place?.after);
+  const from = headersIn(text, place?.after)[0]?.start ?? 0;
   return spans.filter(
     (span) => span.start >= from && isWholeLines(text, span) && (!atEnd || span.end === text.length),
   );
 }
 
-/** The offset of the first line that equals the header, or 0 if there is no such line. */
-function headerStart(text: string, header: string | undefined): number {
-  if (header === undefined) return 0;
-  let at = 0;
-  for (const line of splitLines(text)) {
-    if (line.trim() === header) return at;
-    at += line.length;
+/** A line that equals a hunk's header, and the end of the block below it. */
+interface Header extends Span {
+  /**
+   * The block ends before the next line that is not indented deeper than the header; lines that
+   * begin with `{` do not end it.
+   */
+  readonly blockEnd: number;
+}
+
+function headersIn(text: string, header: string | undefined): readonly Header[] {
+  const found: (Span & { blockEnd?: number; readonly indent: number })[] = [];
+  let start = 0;
+  for (const line of header === undefined ? [] : splitLines(text)) {
+    const words = line.trim();
+    const indent = line.search(/\S/);
+    const last = found.at(-1);
+    if (last !== undefined && words !== '' && !words.startsWith('{') && indent <= last.indent)
+      last.blockEnd ??= start;
+    if (words === header) found.push({ start, end: start + line.length, indent });
+    start += line.length;
   }
-  return 0;
+  return found.map(({ blockEnd = text.length, ...line }) => ({ ...line, blockEnd }));
 }
 
 /**
  * Chooses between the places that a hunk fits. The first of these that applies:
  * - the only place;
  * - the place at the hunk's line number;
- * - the places directly below the hunk's header or, if there are none, in the block below it.
+ * - the places directly below the hunk's header or, if there are none, in the block below it. None
+ *   if the text has that header twice.
  */
 function chosenPlaces(text: string, spans: readonly Span[], place: Edit['lines']): readonly Span[] {
   if (spans.length === 1) return spans;
@@ -258,38 +272,11 @@ function chosenPlaces(text: string, spans: readonly Span[], place: Edit['lines']
     const line = lineStart(text, place.near);
     return spans.filter(({ start }) => start === line);
   }
-  const header = place?.after;
-  if (header === undefined) return [];
-  const below = spans.filter(({ start }) => lineAbove(text, start) === header);
-  return below.length > 0 ? below : placesInBlock(text, spans, header);
-}
-
-/**
- * The places in the block below a header line. The block ends before the next line that is not
- * indented deeper than the header; lines that begin with `{` do not end it. Empty if the text has
- * that header twice.
- */
-function placesInBlock(text: string, spans: readonly Span[], header: string): readonly Span[] {
-  let block: { readonly start: number; readonly indent: number } | undefined;
-  let end: number | undefined;
-  let at = 0;
-  for (const line of splitLines(text)) {
-    const words = line.trim();
-    const indent = line.search(/\S/);
-    if (words === header) {
-      if (block !== undefined) return [];
-      block = { start: at + line.length, indent };
-    } else if (block !== undefined && words !== '' && !words.startsWith('{') && indent <= block.indent)
-      end ??= at;
-    at += line.length;
-  }
-  const [from, to] = [block?.start ?? at, end ?? at];
-  return spans.filter(({ start }) => from <= start && start < to);
-}
-
-/** The line before the one that begins at `start`, without white space at its ends. */
-function lineAbove(text: string, start: number): string | undefined {
-  return start === 0 ? undefined : text.slice(text.lastIndexOf('\n', start - 2) + 1, start).trim();
+  const headers = headersIn(text, place?.after);
+  const below = spans.filter(({ start }) => headers.some(({ end }) => end === start));
+  const [header, another] = headers;
+  if (below.length > 0 || header === undefined || another !== undefined) return below;
+  return spans.filter(({ start }) => header.end <= start && start < header.blockEnd);
 }
 
 /**

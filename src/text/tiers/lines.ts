@@ -24,9 +24,7 @@ export function landOnLines(text: string, texts: Texts, at?: Span): PlacedEdit |
   // If the file lacks blank lines of the old text, but already contains the new text, the edit may
   // already have been made: refuse it.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
-  const last = more.at(-1) ?? first;
-  const ends = { atStart: first.start === 0, atEnd: last.end + last.ending.length === text.length };
-  const lines = rewritten({ ...paired, ...ends }, wanted.lines, mistake);
+  const lines = rewritten(paired, wanted.lines, mistake);
   if (lines === undefined) return undefined;
   const usual = endingUsed(text) === '\r\n' ? '\r\n' : '\n';
   return { tier: mistake.tier, ...withEnds([first, ...more], { lines, anchor, wanted }, usual) };
@@ -110,17 +108,11 @@ interface WrittenLine {
   readonly ending?: LineEnding | undefined;
 }
 
-/** The aligned lines, and whether the file begins or ends with them. */
-interface Placed extends Paired {
-  readonly atStart: boolean;
-  readonly atEnd: boolean;
-}
-
 /**
  * The lines to write: the file's lines where the edit keeps them, otherwise the model's lines, corrected for the
  * mistake.
  */
-function rewritten(paired: Placed, wanted: readonly string[], mistake: Mistake): WrittenLine[] | undefined {
+function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake): WrittenLine[] | undefined {
   const ends = (line: string): string => line.trimEnd();
   const { hunks } = diffItems(paired.anchor.map(ends), wanted.map(ends));
   const out: WrittenLine[] = [];
@@ -147,7 +139,7 @@ interface Gap {
  * file lacks. In the file, the lines on both sides may belong together, so the place of the new
  * lines is unknown. At the beginning and the end of the file there is only one side.
  */
-function isUnclearBesideBlank({ anchor, at, atStart, atEnd }: Placed, gap: Gap): boolean {
+function isUnclearBesideBlank({ anchor, at, atStart, atEnd }: Paired, gap: Gap): boolean {
   const isFilled = (line = ''): boolean => line.trim() !== '';
   const present = anchor.slice(gap.from, gap.to).filter((_, index) => at[gap.from + index] !== undefined);
   if (gap.lines.length <= present.length && present.every(isFilled)) return false;
@@ -157,7 +149,7 @@ function isUnclearBesideBlank({ anchor, at, atStart, atEnd }: Placed, gap: Gap):
   return at.slice(from, to + 1).includes(undefined);
 }
 
-function ownLines(paired: Placed, gap: Gap, mistake: Mistake): WrittenLine[] | undefined {
+function ownLines(paired: Paired, gap: Gap, mistake: Mistake): WrittenLine[] | undefined {
   const missed = missedBlanks(paired, gap);
   if (missed === undefined || isUnclearBesideBlank(paired, gap)) return undefined;
   const removed = paired.anchor.slice(gap.from, gap.to);
@@ -389,6 +381,9 @@ interface Paired {
   readonly blankDifference: number;
   /** Number of blank lines at the beginning and end of the old text that the file lacks. */
   readonly edgeBlanks: number;
+  /** True if the file begins or ends with these lines. */
+  readonly atStart: boolean;
+  readonly atEnd: boolean;
 }
 
 /**
@@ -491,7 +486,8 @@ function pairFrom(
     else if (i < to) blankDifference += 1;
   }
   const edges = at.filter((index, i) => index === undefined && (i < from || i > to));
-  return { anchor, file, at, blankDifference, edgeBlanks: edges.length };
+  const [atStart, atEnd] = [file[0]?.start === 0, next === undefined];
+  return { anchor, file, at, blankDifference, edgeBlanks: edges.length, atStart, atEnd };
 }
 
 /** The blank lines directly above a line, at most `most`. */

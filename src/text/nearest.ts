@@ -1,5 +1,5 @@
 import { asTyped } from './fold.ts';
-import { clampLine, linesOfSpan, type Span, splitLines, toLf, withoutEnding } from './lines.ts';
+import { clampLine, linesOfSpan, splitLines, toLf, withoutEnding } from './lines.ts';
 import { indexOfLinear } from './match.ts';
 
 const MAX_LINES = 12;
@@ -53,10 +53,12 @@ const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufe
  * Returns at most 12 lines and 1 KB of them. If they are similar enough, also returns the
  * difference and a better anchor. Undefined if nothing is similar.
  */
-export function nearest(text: string, anchor: string): Nearest | undefined {
-  const lookAlike = findLookAlike(toLf(text), toLf(anchor));
+export function nearest(given: string, anchor: string): Nearest | undefined {
+  const text = toLf(given);
+  const lines = splitLines(text);
+  const lookAlike = findLookAlike(text, lines, toLf(anchor));
   if (lookAlike !== undefined) return lookAlike;
-  const found = findNearest(text, anchor);
+  const found = findNearest(lines, anchor);
   if (found === undefined) return undefined;
   const { windows, wanted, likeness } = found;
   const [window, ...others] = windows;
@@ -64,12 +66,12 @@ export function nearest(text: string, anchor: string): Nearest | undefined {
   if (others.length > 0) return { shown, difference: 'several places are equally similar' };
   const complete = splitLines(anchor).length === wanted.length && anchor.length <= MAX_ANCHOR_CHARS;
   const like = complete && window.lines.length === wanted.length && likeness >= MIN_SUGGESTED * wanted.length;
-  if (!like || window.end - window.start > 2 * MAX_SUGGESTED_CHARS) return { shown };
+  if (!like) return { shown };
   // The lines of the window may be cut, so take the text from the file. Keep its final newline only
   // if the anchor ends with one, because the new text of the edit was written for that anchor.
-  const lines = toLf(text.slice(window.start, window.end));
-  const suggested = anchor.endsWith('\n') ? lines : lines.replace(/\n$/, '');
-  if (suggested.length > MAX_SUGGESTED_CHARS || !isOnce(toLf(text), suggested)) return { shown };
+  const whole = lines.slice(window.first - 1, window.first - 1 + wanted.length).join('');
+  const suggested = anchor.endsWith('\n') ? whole : whole.replace(/\n$/, '');
+  if (suggested.length > MAX_SUGGESTED_CHARS || !isOnce(text, suggested)) return { shown };
   const theirs = splitLines(suggested).map(withoutEnding);
   return { shown, difference: differenceOf(wanted, theirs, window.first), anchor: suggested };
 }
@@ -88,7 +90,7 @@ function lookAlikesOf(anchor: string): { readonly anchor: string; readonly diffe
   ];
 }
 
-function findLookAlike(text: string, anchor: string): Nearest | undefined {
+function findLookAlike(text: string, lines: readonly string[], anchor: string): Nearest | undefined {
   if (isAscii(anchor)) return undefined;
   const found = lookAlikesOf(anchor).find(
     (other) => other.anchor !== '' && other.anchor !== anchor && indexOfLinear(text, other.anchor) !== -1,
@@ -96,10 +98,7 @@ function findLookAlike(text: string, anchor: string): Nearest | undefined {
   if (found === undefined) return undefined;
   const at = indexOfLinear(text, found.anchor);
   const { from, to } = linesOfSpan(text, { start: at, end: at + found.anchor.length });
-  const count = Math.min(MAX_LINES, to - from + 1);
-  const start = at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
-  const line = { score: 1, start, line: from, index: 0 };
-  const shown = render([windowAround(text, line, count)]);
+  const shown = render([windowOf(lines, from, Math.min(MAX_LINES, to - from + 1))]);
   const { difference } = found;
   const suggests = found.anchor.length <= MAX_SUGGESTED_CHARS && isOnce(text, found.anchor);
   return { shown, difference, ...(suggests ? { anchor: found.anchor } : {}) };
@@ -133,15 +132,16 @@ interface FoundNearest {
   readonly likeness: number;
 }
 
-function findNearest(text: string, anchor: string): FoundNearest | undefined {
+function findNearest(lines: readonly string[], anchor: string): FoundNearest | undefined {
   const wanted = splitLines(anchor.slice(0, MAX_ANCHOR_CHARS)).slice(0, MAX_LINES).map(withoutEnding);
   const probes = probesOf(wanted);
   if (probes.length === 0) return undefined;
   let best: Omit<FoundNearest, 'wanted'> | undefined;
   let bestEdges = 0;
   const seen = new Set<number>();
-  for (const candidate of candidatesIn(text, probes)) {
-    const window = windowAround(text, candidate, wanted.length);
+  for (const { line, index } of candidatesIn(lines, probes)) {
+    // The similar line has the same position among the shown ones as the line that it resembles.
+    const window = windowOf(lines, Math.max(1, line - index), wanted.length);
     if (seen.has(window.first)) continue;
     seen.add(window.first);
     const likeness = likenessOf(window.lines, wanted);
@@ -183,20 +183,16 @@ interface Probe {
 
 interface Candidate {
   readonly score: number;
-  /** Offset at which the line begins. */
-  readonly start: number;
   readonly line: number;
   /** Index, in the text to replace, of the line that this line resembles. */
   readonly index: number;
 }
 
+/** Neighbouring lines of the file. */
 interface Window {
   readonly first: number;
   /** The lines without endings. Long ones are cut. */
   readonly lines: readonly string[];
-  /** Offsets of the whole lines in the text, with the ending of the last one. */
-  readonly start: number;
-  readonly end: number;
 }
 
 function probesOf(wanted: readonly string[]): Probe[] {
@@ -207,7 +203,7 @@ function probesOf(wanted: readonly string[]): Probe[] {
     .slice(0, MAX_PROBES);
 }
 
-function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
+function candidatesIn(lines: readonly string[], probes: readonly Probe[]): Candidate[] {
   const best: Candidate[] = [];
   // For each trigram, a bit for each probe that contains it, and the last line in which it was counted.
   const owners = new Uint8Array(65536);
@@ -225,20 +221,18 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
     for (let which = 0; which < found.length; which += 1)
       found[which] = (found[which] ?? 0) + ((bits >> which) & 1);
   };
-  for (let start = 0; start < text.length; line += 1) {
-    const newline = text.indexOf('\n', start);
-    const end = newline === -1 ? text.length : newline;
+  for (const text of lines) {
     found.fill(0);
     total = 0;
-    eachPiece(text, { start, end: Math.min(end, start + MAX_COMPARED_CHARS) }, count);
+    eachPiece(text, count);
     for (const [which, { index, pieces }] of probes.entries()) {
       const share = (found[which] ?? 0) / pieces.size;
       // If two lines share equally many trigrams with the line to replace, the one whose length is
       // closer wins. White space does not count.
       const score = share - Math.abs(total - pieces.size) / 1e7;
-      if (share >= MIN_LIKENESS) offer(best, { score, start, line, index });
+      if (share >= MIN_LIKENESS) offer(best, { score, line, index });
     }
-    start = end + 1;
+    line += 1;
   }
   return best;
 }
@@ -250,26 +244,9 @@ function offer(best: Candidate[], candidate: Candidate): void {
   best.length = Math.min(best.length, MAX_CANDIDATES);
 }
 
-/**
- * The lines of the file around a candidate, as many as the text to replace has. The candidate has
- * the same position among them as the line that it resembles.
- */
-function windowAround(text: string, candidate: Candidate, lines: number): Window {
-  let start = candidate.start;
-  let first = candidate.line;
-  while (first > 1 && candidate.line - first < candidate.index) {
-    start = start === 1 ? 0 : text.lastIndexOf('\n', start - 2) + 1;
-    first -= 1;
-  }
-  const shown: string[] = [];
-  let at = start;
-  while (at < text.length && shown.length < lines) {
-    const newline = text.indexOf('\n', at);
-    const end = newline === -1 ? text.length : newline;
-    shown.push(text.slice(at, Math.min(end, at + MAX_COMPARED_CHARS)).replace(/\r$/, ''));
-    at = end + 1;
-  }
-  return { first, lines: shown, start, end: Math.min(at, text.length) };
+function windowOf(lines: readonly string[], first: number, count: number): Window {
+  const shown = lines.slice(first - 1, first - 1 + count);
+  return { first, lines: shown.map((line) => withoutEnding(line).slice(0, MAX_COMPARED_CHARS)) };
 }
 
 function likenessOf(lines: readonly string[], wanted: readonly string[]): number {
@@ -300,15 +277,15 @@ function follows(above: Window | undefined, line: number): boolean {
 
 function piecesOf(line: string): Set<number> {
   const pieces = new Set<number>();
-  eachPiece(line, { start: 0, end: Math.min(line.length, MAX_COMPARED_CHARS) }, (hash) => pieces.add(hash));
+  eachPiece(line, (hash) => pieces.add(hash));
   return pieces;
 }
 
-/** Calls `visit` with a 16-bit hash of every three consecutive characters, ignoring white space. */
-function eachPiece(text: string, span: Span, visit: (hash: number) => void): void {
+/** Calls `visit` with a 16-bit hash of every three consecutive characters of a line, ignoring white space. */
+function eachPiece(text: string, visit: (hash: number) => void): void {
   let first = 0;
   let second = 0;
-  for (let at = span.start; at < span.end; at += 1) {
+  for (let at = 0; at < Math.min(text.length, MAX_COMPARED_CHARS); at += 1) {
     const third = text.charCodeAt(at);
     if (third <= 32) continue;
     if (first !== 0) visit((first * 961 + second * 31 + third) & 0xffff);

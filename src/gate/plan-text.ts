@@ -6,7 +6,7 @@ import type { MatchTier } from '../model/results.ts';
 import { type Action, invalidArgument, passOn, type Refusal } from '../model/verdict.ts';
 import { type Change, type EditedLines, editedLines, insertAfterLine } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
-import type { FoldTier } from '../text/match.ts';
+import type { FoldTier } from '../text/fold.ts';
 import type { Nearest } from '../text/nearest.ts';
 import type { QuoteOptions } from '../text/quoted-lines.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';

@@ -2,10 +2,10 @@ import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
 /**
- * A level of tolerance (tier) for finding an anchor, the text to replace. These tiers ignore
- * differences between single characters.
+ * Levels of tolerance (tiers) that compare characters, exactly or after normalising (folding) the
+ * text. The folder `tiers/` implements the other levels.
  */
-export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
+export type FoldTier = Extract<MatchTier, 'exact' | 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
  * A text without the differences that a level of tolerance (tier) ignores, and a map from it back
@@ -37,7 +37,8 @@ const EVERY_FOLDABLE = new RegExp(`[${FOLDABLE}]`, 'g');
 const TYPED_SPACES = Object.keys(PUNCTUATION).filter((character) => PUNCTUATION[character] === ' ');
 
 /** Match what each level of tolerance drops, in the group `dropped`, or replaces. */
-const FOLDED: Readonly<Record<TolerantTier, RegExp>> = {
+const FOLDED: Readonly<Record<FoldTier, RegExp | undefined>> = {
+  exact: undefined,
   'line-endings': /(?<dropped>\r)(?=\n)/g,
   'trailing-space': droppedAtLineEnds(' \t'),
   punctuation: new RegExp(
@@ -65,11 +66,12 @@ export function asTyped(text: string, like?: string): string {
 }
 
 /**
- * Folds (normalises) a text for a level of tolerance, in linear time. `line-endings` drops the `\r`
+ * Folds (normalises) a text for a level of tolerance, in linear time. `exact` changes nothing. `line-endings` drops the `\r`
  * of `\r\n`. `trailing-space` also drops spaces and tabs at line ends. `punctuation` also replaces
  * typographic characters by typed ones.
  */
-export function fold(text: string, tier: TolerantTier): Folded {
+export function fold(text: string, tier: FoldTier): Folded {
+  const pattern = FOLDED[tier];
   const pieces: string[] = [];
   const folded: number[] = [];
   const source: number[] = [];
@@ -83,7 +85,7 @@ export function fold(text: string, tier: TolerantTier): Folded {
     length += piece.length;
   };
   let done = 0;
-  for (const { 0: found, index, groups } of text.matchAll(FOLDED[tier])) {
+  for (const { 0: found, index, groups } of pattern === undefined ? [] : text.matchAll(pattern)) {
     push(text.slice(done, index), done);
     const typed = groups?.['dropped'] === undefined ? (PUNCTUATION[found] ?? found) : '';
     if (typed.length > 1) wide.add(folded.length);

@@ -1,12 +1,6 @@
 import type { LineRange } from '../model/coverage.ts';
-import { fold, sourceSpan, type TolerantTier } from './fold.ts';
+import { type FoldTier, fold, sourceSpan } from './fold.ts';
 import { lineStart, linesOfSpan, type Span, sliceLines, toLf } from './lines.ts';
-
-/**
- * Levels of tolerance that compare characters, exactly or after normalising (folding) the text. The
- * folder `tiers/` implements the other levels.
- */
-export type FoldTier = 'exact' | TolerantTier;
 
 /** The places of an anchor (the text to replace), at the strictest level of tolerance that finds any. */
 export interface FoundAnchor {
@@ -77,7 +71,7 @@ export function findAnchor(
   const tiers = TIERS.slice(TIERS.indexOf(strictest), TIERS.indexOf(loosest) + 1);
   const limit = all === false ? MAX_SPANS : Number.POSITIVE_INFINITY;
   for (const tier of tiers) {
-    const haystack = tier === 'exact' ? exactly(text, anchor) : folded(text, anchor, tier);
+    const haystack = folded(text, anchor, tier);
     const hits = haystack && collect(haystack, { limit, apart: all === true });
     if (hits !== undefined && hits.count > 0) return { tier, ...hits };
   }
@@ -90,28 +84,18 @@ function wholeEnding(text: string, span: Span): Span {
   return splits ? { start: span.start - 1, end: span.end } : span;
 }
 
-function exactly(text: string, anchor: string): Haystack {
-  return {
-    text,
-    anchor,
-    spanOf: (start) => wholeEnding(text, { start, end: start + anchor.length }),
-  };
-}
-
-function folded(text: string, anchor: string, tier: TolerantTier): Haystack | undefined {
-  if (
-    tier === 'line-endings' &&
-    !(anchor.includes('\n') && (text.includes('\r\n') || anchor.includes('\r\n')))
-  )
-    return undefined;
+function folded(text: string, anchor: string, tier: FoldTier): Haystack | undefined {
+  const hasReturns = text.includes('\r\n') || anchor.includes('\r\n');
+  if (tier === 'line-endings' && !(anchor.includes('\n') && hasReturns)) return undefined;
   const pattern = fold(anchor, tier).text;
+  const dropsSpace = tier === 'trailing-space' || tier === 'punctuation';
   // Find nothing for a pattern of only white space, which would match everywhere.
-  if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
+  if (dropsSpace && pattern.trim() === '') return undefined;
   const all = fold(text, tier);
   // Folding removes white space at line ends, in the file and at the end of the anchor. If the anchor
   // ended with white space, accept only matches at the end of a line: `foo ` must not match `foobar`.
-  const lineEnd = tier !== 'line-endings' && /[^\S\n]$/.test(anchor) ? '\n' : '';
-  const dropsStart = pattern.startsWith('\n') && !/^\r?\n/.test(anchor);
+  const lineEnd = dropsSpace && /[^\S\n]$/.test(anchor) ? '\n' : '';
+  const dropsStart = dropsSpace && pattern.startsWith('\n') && !/^\r?\n/.test(anchor);
   return {
     text: all.text + lineEnd,
     anchor: pattern + lineEnd,

@@ -1,7 +1,6 @@
 import { diffItems, equalStretches } from './diff.ts';
-import { asTyped, type Folded, fold, foldedOffset, sourceSpan } from './fold.ts';
+import { asTyped, type Folded, type FoldTier, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
-import type { FoldTier } from './match.ts';
 
 /**
  * Maximum comparisons to find what an edit's old and new text share. Beyond this limit, only their
@@ -133,7 +132,7 @@ function partsOf(anchor: string, replacement: string): Part[] {
   const parts: Part[] = [];
   let done = 0;
   for (const { start, end, shift } of equalStretches(hunks, before.length)) {
-    const isOuter = start === 0 || end === before.length;
+    const isOuter = (start === 0 && shift === 0) || (end === before.length && end + shift === after.length);
     if (start === end || !(isOuter || isTelling(before.slice(start, end)))) continue;
     const from = afterAt[start + shift] ?? 0;
     if (from > done) parts.push({ own: replacement.slice(done, from) });

@@ -146,10 +146,7 @@ function editRules(edit: EditArguments): readonly Rule[] {
   ];
 }
 
-/**
- * Rules by tool name, in two spellings: lower case without `_` and `-` (`readfile`), and with a
- * capital first letter (`Readfile`).
- */
+/** Rules by tool name, in lower case without `_` and `-`. */
 const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(READ, 'read readfile fileread view viewfile openfile readfilerange'),
   ...named(READ_PLAIN, 'readtextfile readtext'),
@@ -175,15 +172,8 @@ const PREFIX = /^.*(?:__|[./:])/;
  * tool named `Read` is assumed to number its lines.
  */
 export function usualRules(name: string): readonly Rule[] | undefined {
-  return rulesOf(name) ?? unprefixed(name.replace(PREFIX, ''));
-}
-
-function unprefixed(bare: string): readonly Rule[] | undefined {
-  return rulesOf(bare) ?? RULES.get(plain(bare)) ?? behindPrefix(bare);
-}
-
-function rulesOf(name: string): readonly Rule[] | undefined {
-  return name === 'Read' ? READ_NUMBERED : RULES.get(name);
+  const bare = name.replace(PREFIX, '');
+  return bare === 'Read' ? READ_NUMBERED : (RULES.get(plain(bare)) ?? behindPrefix(bare));
 }
 
 /**
@@ -204,8 +194,5 @@ function plain(name: string): string {
 }
 
 function named(rules: readonly Rule[], list: string): [string, readonly Rule[]][] {
-  return list.split(' ').flatMap((name): [string, readonly Rule[]][] => [
-    [name, rules],
-    [`${name.charAt(0).toUpperCase()}${name.slice(1)}`, rules],
-  ]);
+  return list.split(' ').map((name) => [name, rules]);
 }

@@ -79,14 +79,16 @@ export function diffItems(
   return { hunks, rough: matches === undefined };
 }
 
-/**
- * The equal stretches before, between and after hunks: 0-based, end exclusive, possibly empty.
- * `shift`: the number of items by which the stretch moved. `length`: the length of the old sequence.
- */
-export function equalStretches(
-  hunks: readonly Hunk[],
-  length: number,
-): { readonly start: number; readonly end: number; readonly shift: number }[] {
+/** An equal stretch of two sequences: 0-based, end exclusive, possibly empty. */
+export interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  /** The number of items by which the stretch moved. */
+  readonly shift: number;
+}
+
+/** The equal stretches before, between and after hunks. `length`: the length of the old sequence. */
+export function equalStretches(hunks: readonly Hunk[], length: number): Stretch[] {
   return [...hunks, undefined].map((next, index) => {
     const { beforeEnd = 0, afterEnd = 0 } = hunks[index - 1] ?? {};
     return { start: beforeEnd, end: next?.beforeStart ?? length, shift: afterEnd - beforeEnd };

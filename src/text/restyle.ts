@@ -1,4 +1,4 @@
-import { diffItems, equalStretches } from './diff.ts';
+import { diffItems, equalStretches, type Stretch } from './diff.ts';
 import { asTyped, type Folded, type FoldTier, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
 
@@ -131,9 +131,12 @@ function partsOf(anchor: string, replacement: string): Part[] {
   const afterAt = offsets(after);
   const parts: Part[] = [];
   let done = 0;
-  for (const { start, end, shift } of equalStretches(hunks, before.length)) {
-    const isOuter = (start === 0 && shift === 0) || (end === before.length && end + shift === after.length);
-    if (start === end || !(isOuter || isTelling(before.slice(start, end)))) continue;
+  const isShared = ({ start, end, shift }: Stretch): boolean =>
+    (start === 0 && shift === 0) ||
+    (end === before.length && end + shift === after.length) ||
+    before.slice(start, end).some(isTelling);
+  for (const { start, end, shift } of equalStretches(hunks, before.length).filter(isShared)) {
+    if (start === end) continue;
     const from = afterAt[start + shift] ?? 0;
     if (from > done) parts.push({ own: replacement.slice(done, from) });
     const keptEnd = beforeAt[end] ?? 0;
@@ -166,9 +169,9 @@ function offsets(tokens: readonly string[]): number[] {
 }
 
 /**
- * True if equal tokens in the middle of both texts are no accident: one is a word or a line end. A
- * lone quote or bracket may be equal by accident.
+ * True if a token that is equal in the middle of both texts is no accident: it is a word or a line
+ * end. A lone quote or bracket may be equal by accident.
  */
-function isTelling(tokens: readonly string[]): boolean {
-  return tokens.some((token) => /[\p{L}\p{N}\n]/u.test(token));
+function isTelling(token: string): boolean {
+  return /[\p{L}\p{N}\n]/u.test(token);
 }

@@ -78,6 +78,12 @@ describe('applyEdits', () => {
     ['its trailing space', 'one  \ntwo\n', edit('one\ntwo', 'one\n2'), 'one  \n2\n'],
     ['nothing where the caller changed the quotes', 'a “b” c', edit('a "b" c', "a 'b' c"), "a 'b' c"],
     ['no lone quote by accident', '“a” b', edit('"a" b', 'c " d'), 'c " d'],
+    [
+      'no quote of the file at another place of the new text',
+      '“q” and ‘r’\nif (a) {\n',
+      edit("\" and 'r'\nif (a) {", 'key: "v"\n" and \'r\'\nif (a) {'),
+      '“qkey: "v"\n” and ‘r’\nif (a) {\n',
+    ],
     ['curly quotes the caller wants', 'a ‘b’ c', edit("a 'b' c", 'a “b” c'), 'a “b” c'],
   ])('keeps %s where anchor and replacement are equal', (_what, text, one, expected) => {
     expect(done(text, [one]).text).toBe(expected);

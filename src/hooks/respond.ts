@@ -15,7 +15,6 @@ import type { GatedSession } from '../session/gated-session.ts';
 import { afterCommand, beforeCommand } from './command.ts';
 import type { HookEvent, HookReply, ToolCall } from './event.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
-import { insideAndOutside } from './inside-and-outside.ts';
 import { guardRefusal } from './operator.ts';
 import {
   callId,
@@ -27,6 +26,7 @@ import {
   isOwnTool,
   meaningOf,
   noticeText,
+  outsideRefusal,
   passing,
   pathOf,
   type Scene,
@@ -388,4 +388,39 @@ function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' 
 
 function pathOfIntent(intent: HostIntent | undefined): string {
   return intent === undefined ? '' : intent.kind === 'move' ? intent.destination : intent.path;
+}
+
+interface InsideAndOutside {
+  readonly inside: readonly HostIntent[];
+  /**
+   * The files that moves take out of the workspace and that the call does not change otherwise. A
+   * move keeps their bytes, so it is recorded without being judged.
+   */
+  readonly leaving: readonly HostIntent[];
+  /** The refusal for a file outside the workspace, if there is one. */
+  readonly outside?: Refusal;
+}
+
+/**
+ * Separates the changes inside the workspace from those outside. A move into the workspace counts as
+ * a change of its destination.
+ */
+async function insideAndOutside(scene: Scene, intents: readonly HostIntent[]): Promise<InsideAndOutside> {
+  const inside: HostIntent[] = [];
+  const leaving: HostIntent[] = [];
+  let outside: Refusal | undefined;
+  for (const intent of intents) {
+    const refusal = await outsideRefusal(scene, intent);
+    if (refusal === undefined) inside.push(intent);
+    else outside ??= refusal;
+    if (refusal === undefined || intent.kind !== 'move') continue;
+    const source = { kind: 'touch', path: intent.source } as const;
+    const destination = { kind: 'touch', path: intent.destination } as const;
+    if ((await outsideRefusal(scene, source)) === undefined) leaving.push(source);
+    if ((await outsideRefusal(scene, destination)) === undefined) inside.push(destination);
+  }
+  // The bytes of a file that the call also changes are saved with that change.
+  const changed = new Set(inside.flatMap(intentPaths));
+  const unsaved = leaving.filter((intent) => !intentPaths(intent).some((path) => changed.has(path)));
+  return { inside, leaving: unsaved, ...defined({ outside }) };
 }

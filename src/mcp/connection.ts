@@ -1,10 +1,13 @@
+import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
+import { describe, failureAnswer } from '../tools/failure.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
-import type { ToolHost } from '../tools/tool-host.ts';
+import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
+import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { INTERNAL_ERROR } from '../wire/rpc.ts';
+import { type InputRequired, OpenQuestions, Questions } from './approval.ts';
 
-import { type CallAnswer, type Caller, Calls, type CallsOptions } from './calls.ts';
 import type { ClientRoots } from './client-roots.ts';
 import {
   BATCH_VERSION,
@@ -12,6 +15,7 @@ import {
   canElicit,
   complete,
   type Envelope,
+  type Era,
   envelopeOf,
   errorMessage,
   type Implementation,
@@ -37,8 +41,36 @@ import {
   readMessage,
   resultMessage,
   SUBSCRIPTION_ID_KEY,
+  toolMessage,
   unsupportedVersion,
 } from './protocol.ts';
+
+interface ConnectionOptions {
+  readonly host: ToolHost;
+  /** Sends a whole message, without a newline. Returns false if the client does not get it. */
+  readonly send: (parts: Parts) => boolean;
+  readonly log: (line: string) => void;
+  /** The session of the transport, for calls that name none. */
+  readonly sessionHint?: string | undefined;
+  /** Receives the client's roots, if the server uses them. */
+  readonly roots?: ClientRoots | undefined;
+  /** Resolves when the server has read all input that has already arrived. */
+  readonly inputRead?: (() => Promise<void>) | undefined;
+}
+
+/** The client of one call: its protocol (legacy or modern), and its name and version if given. */
+interface Caller {
+  readonly era: Era;
+  readonly clientInfo: Implementation | undefined;
+  /** True if the client can show a form to its user. */
+  readonly canElicit: boolean;
+}
+
+/** The answer to a request. `sent` is called when the client gets it. */
+interface CallAnswer {
+  readonly parts: Parts;
+  readonly sent?: () => void;
+}
 
 /**
  * Tells clients not to cache lists: the lists never change while the server runs, but a restarted server may have
@@ -61,27 +93,26 @@ const MODERN_METHODS: ReadonlySet<string> = new Set([
  * nothing, because clients use it to probe. Requests are answered as they finish, not in order.
  */
 export class ClientConnection {
-  readonly #host: ToolHost;
-  readonly #send: (parts: Parts) => boolean;
-  readonly #log: (line: string) => void;
-  readonly #sessionHint: string | undefined;
-  readonly #calls: Calls;
+  readonly #io: ConnectionOptions;
   #era: 'open' | 'legacy' | 'modern' = 'open';
   #version: LegacyVersion | undefined;
   #clientInfo: Implementation | undefined;
   #canElicit = false;
   readonly #subscriptions = new Set<RequestId>();
-  readonly #roots: ClientRoots | undefined;
+  /** The arrival time of the message that is being handled, as `performance.now()`. */
+  #arrivedAt = 0;
+  #tools: ReadonlyMap<string, ToolDefinition> | undefined;
+  /** The running calls, by the ids of their requests. Each can be cancelled, and all can be awaited. */
+  readonly #running = new Map<RequestId, RunningCall>();
+  #count = 0;
+  #waiting: (() => void)[] = [];
+  readonly #questions: Questions;
+  readonly #openQuestions = new OpenQuestions();
 
-  /** `log` gets internal errors, for the user. */
-  constructor(io: CallsOptions) {
-    this.#host = io.host;
-    this.#roots = io.roots;
+  constructor(io: ConnectionOptions) {
+    this.#io = io;
     io.roots?.connect(io.send);
-    this.#send = io.send;
-    this.#log = io.log;
-    this.#sessionHint = io.sessionHint;
-    this.#calls = new Calls(io);
+    this.#questions = new Questions(io.send);
   }
 
   /**
@@ -89,38 +120,38 @@ export class ClientConnection {
    * line contains. The client wrote the line before it could see any answer sent after `arrivedAt`.
    */
   receive(line: Buffer, arrivedAt: number = performance.now()): void {
-    this.#calls.arrivedAt = arrivedAt;
+    this.#arrivedAt = arrivedAt;
     const read = readLine(line);
-    const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
-    done.catch((error: unknown) => this.#log(`a message could not be handled: ${String(error)}`));
+    const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#io.send);
+    done.catch((error: unknown) => this.#io.log(`a message could not be handled: ${String(error)}`));
   }
 
   /** Answers a line that was too long to be read. */
   refuseLine(maxBytes: number): void {
-    this.#send(errorMessage(null, invalidRequest(`message over ${maxBytes} bytes`)));
+    this.#io.send(errorMessage(null, invalidRequest(`message over ${maxBytes} bytes`)));
   }
 
   /** Cancels every running call; their answers are not sent. */
   cancelAll(reason: string): void {
-    this.#calls.cancelAll(reason);
+    for (const call of this.#running.values()) call.cancel(new Error(reason));
   }
 
   /** Resolves when no call is running. */
-  idle(): Promise<void> {
-    return this.#calls.idle();
+  async idle(): Promise<void> {
+    if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /** Ends open subscriptions as the protocol requires: each gets an empty result. */
   endSubscriptions(): void {
     for (const id of this.#subscriptions)
-      this.#send(resultMessage(id, this.#modernResult({ _meta: { [SUBSCRIPTION_ID_KEY]: id } })));
+      this.#io.send(resultMessage(id, this.#modernResult({ _meta: { [SUBSCRIPTION_ID_KEY]: id } })));
     this.#subscriptions.clear();
   }
 
   async #batch(members: readonly unknown[]): Promise<void> {
     if (this.#version !== BATCH_VERSION || members.length === 0) {
       const why = members.length === 0 ? 'empty batch' : `batches exist only in revision ${BATCH_VERSION}`;
-      this.#send(errorMessage(null, invalidRequest(why)));
+      this.#io.send(errorMessage(null, invalidRequest(why)));
       return;
     }
     const answers: Parts[] = [];
@@ -128,7 +159,7 @@ export class ClientConnection {
       members.map((member) => this.#one(readBatchMember(member), (parts) => answers.push(parts) > 0)),
     );
     if (answers.length === 0) return;
-    this.#send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
+    this.#io.send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
   }
 
   /**
@@ -151,11 +182,11 @@ export class ClientConnection {
     if (message.kind === 'invalid') {
       // Use the words of the official filesystem server, so that searches written for its log also
       // work here.
-      this.#log(`MCP filesystem transport error: ${message.error.message}`);
+      this.#io.log(`MCP filesystem transport error: ${message.error.message}`);
       answer(errorMessage(message.id, message.error));
     } else if (message.kind === 'response') {
-      this.#roots?.answered(message.id, message.result);
-      this.#calls.answered(message.id, message.result);
+      this.#io.roots?.answered(message.id, message.result);
+      this.#questions.answered(message.id, message.result);
     } else await this.#notified(message);
   }
 
@@ -163,11 +194,13 @@ export class ClientConnection {
     if (method === 'notifications/cancelled') {
       const { requestId, reason } = params;
       if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
-      this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');
+      // Ignore unknown ids: the answer may already be on its way.
+      const why = typeof reason === 'string' ? reason : 'cancelled by the client';
+      if (isRequestId(requestId)) this.#running.get(requestId)?.cancel(new Error(why));
     } else if (method === COMPACTED_METHOD) {
       const meta = { ...metaOf(params), [CONTEXT_KEY]: 'compacted' };
-      await this.#host.report?.({ meta, sessionHint: this.#sessionHint });
-    } else this.#roots?.notified(method);
+      await this.#io.host.report?.({ meta, sessionHint: this.#io.sessionHint });
+    } else this.#io.roots?.notified(method);
   }
 
   #answer(request: Request): Promise<CallAnswer | undefined> | CallAnswer {
@@ -177,20 +210,20 @@ export class ClientConnection {
     const meta = metaOf(request.params);
     const answered = (): CallAnswer =>
       caller.era === 'modern' ? this.#modern(request) : this.#legacy(request);
-    if (!(CONTEXT_KEY in meta || TURN_KEY in meta) || this.#host.report === undefined) return answered();
-    return this.#host.report({ meta, sessionHint: this.#sessionHint }).then(answered);
+    if (!(CONTEXT_KEY in meta || TURN_KEY in meta) || this.#io.host.report === undefined) return answered();
+    return this.#io.host.report({ meta, sessionHint: this.#io.sessionHint }).then(answered);
   }
 
   #call(request: Request, caller: Caller): Promise<CallAnswer | undefined> | CallAnswer {
-    const asking = caller.era === 'modern' ? this.#askingForRoots(request) : this.#roots?.legacyCall();
-    return asking ?? this.#calls.run(request, caller);
+    const asking = caller.era === 'modern' ? this.#askingForRoots(request) : this.#io.roots?.legacyCall();
+    return asking ?? this.#run(request, caller);
   }
 
   #failed({ id, method }: Request, error: unknown): CallAnswer {
     if (error instanceof RpcError) return { parts: errorMessage(id, error) };
     if (error instanceof Fault && error.code === 'MISUSE')
       return { parts: errorMessage(id, invalidParams(`Invalid params: ${error.message}`)) };
-    this.#log(`${method} failed: ${String(error)}`);
+    this.#io.log(`${method} failed: ${String(error)}`);
     return { parts: errorMessage(id, internalError()) };
   }
 
@@ -212,10 +245,90 @@ export class ClientConnection {
     return { era: 'legacy', clientInfo: undefined, canElicit: false };
   }
 
+  /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
+  async #run(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
+    const { tool, args } = this.#target(request.params);
+    const call = new RunningCall(request, caller, {
+      tell: (parts) => this.#tell(request.id, parts),
+      sessionHint: this.#io.sessionHint,
+      arrivedAt: this.#arrivedAt,
+    });
+    const round =
+      caller.canElicit && caller.era === 'modern' ? this.#openQuestions.begin(request.params) : undefined;
+    if (round !== undefined) call.times.approve = round.approve;
+    else if (caller.canElicit) call.times.approve = (question) => this.#questions.ask(question, call.signal);
+    this.#running.set(request.id, call);
+    this.#count += 1;
+    let answer: ToolAnswer | InputRequired;
+    try {
+      // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the
+      // new roots.
+      const pending = this.#io.roots?.pending;
+      if (pending !== undefined) await pending;
+      answer = await this.#io.host.call(tool.name, args, call);
+    } catch (error) {
+      answer = round?.question() ?? this.#brokenCall(tool.name, call, error);
+    }
+    // Before answering, read the input that has already arrived. The client sent it before it could
+    // see this answer, so its calls must have an arrival time before that of the answer.
+    if (call.times.showsMore) await this.#io.inputRead?.();
+    return this.#ended(call, tool, answer);
+  }
+
+  #ended(
+    call: RunningCall,
+    tool: ToolDefinition,
+    answer: ToolAnswer | InputRequired,
+  ): CallAnswer | undefined {
+    const { id } = call.request;
+    try {
+      if (call.cancelled) return undefined;
+      const { info } = this.#io.host;
+      if ('inputRequests' in answer) return { parts: inputRequiredMessage(id, { ...answer }, info) };
+      const parts = toolMessage(id, answer, { tool, era: call.era, info });
+      const answeredAt = performance.now();
+      return { parts, sent: () => call.times.answered(answeredAt) };
+    } finally {
+      // If the client has reused the id, the map holds the newer call, which must stay.
+      if (this.#running.get(id) === call) this.#running.delete(id);
+      this.#settled();
+    }
+  }
+
+  #brokenCall(name: string, call: RunningCall, error: unknown): ToolAnswer {
+    if (!call.cancelled) this.#io.log(`${name} failed: ${describe(error)}`);
+    return failureAnswer(name, error);
+  }
+
+  #target(params: JsonRecord): { tool: ToolDefinition; args: ToolArguments } {
+    const { name, arguments: args = {} } = params;
+    if (typeof name !== 'string') throw invalidParams('Invalid tools/call request: name must be a string');
+    // Some models send the arguments as JSON text.
+    if (!isRecord(args) && typeof args !== 'string')
+      throw invalidParams('Invalid tools/call request: arguments must be an object');
+    this.#tools ??= new Map(this.#io.host.tools().map((tool) => [tool.name, tool]));
+    const tool = this.#tools.get(name);
+    if (tool === undefined) throw invalidParams(unknownTool(name, [...this.#tools.keys()]));
+    return { tool, args };
+  }
+
+  /** Sends a notification only while the call is running; a later one would confuse the client. */
+  #tell(id: RequestId, parts: Parts): void {
+    if (this.#running.has(id)) this.#io.send(parts);
+  }
+
+  #settled(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
   #legacy(request: Request): CallAnswer {
     switch (request.method) {
       case 'tools/list':
-        return { parts: resultMessage(request.id, { tools: this.#host.tools() }) };
+        return { parts: resultMessage(request.id, { tools: this.#io.host.tools() }) };
       case 'initialize':
         return { parts: resultMessage(request.id, this.#initialize(request.params)) };
       case 'logging/setLevel':
@@ -237,17 +350,19 @@ export class ClientConnection {
     this.#version = version;
     this.#clientInfo = implementationOf(params['clientInfo']);
     this.#canElicit = canElicit(params['capabilities']);
-    this.#roots?.initialize(params['capabilities']);
-    const { info, instructions } = this.#host;
+    this.#io.roots?.initialize(params['capabilities']);
+    const { info, instructions } = this.#io.host;
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
 
   #modern({ id, method, params }: Request): CallAnswer {
     switch (method) {
       case 'tools/list':
-        return { parts: resultMessage(id, this.#modernResult({ tools: this.#host.tools(), ...UNCACHED })) };
+        return {
+          parts: resultMessage(id, this.#modernResult({ tools: this.#io.host.tools(), ...UNCACHED })),
+        };
       case 'server/discover': {
-        const { instructions } = this.#host;
+        const { instructions } = this.#io.host;
         const found = { supportedVersions: MODERN_VERSIONS, capabilities: CAPABILITIES.modern, instructions };
         return { parts: resultMessage(id, this.#modernResult({ ...found, ...UNCACHED })) };
       }
@@ -277,13 +392,13 @@ export class ClientConnection {
    * nothing must be asked.
    */
   #askingForRoots({ id, params }: Request): CallAnswer | undefined {
-    const inputRequests = this.#roots?.modernCall(params);
+    const inputRequests = this.#io.roots?.modernCall(params);
     if (inputRequests === undefined) return undefined;
-    return { parts: inputRequiredMessage(id, { inputRequests }, this.#host.info) };
+    return { parts: inputRequiredMessage(id, { inputRequests }, this.#io.host.info) };
   }
 
   #modernResult(result: JsonRecord): JsonRecord {
-    return complete(result, { era: 'modern', info: this.#host.info });
+    return complete(result, { era: 'modern', info: this.#io.host.info });
   }
 }
 
@@ -301,4 +416,63 @@ function readBatchMember(value: unknown): Message {
   const message = readMessage(value);
   if (message.kind !== 'request' || message.method !== 'initialize') return message;
   return { kind: 'invalid', id: message.id, error: invalidRequest('initialize inside a batch') };
+}
+
+interface CallOptions {
+  readonly tell: (parts: Parts) => void;
+  readonly sessionHint: string | undefined;
+  readonly arrivedAt: number;
+}
+
+/**
+ * The context of one call. Creates its abort signal on first access, because short calls never need
+ * the signal.
+ */
+class RunningCall implements ToolContext {
+  readonly request: Request;
+  readonly meta: JsonRecord;
+  readonly era: Era;
+  readonly clientInfo: Implementation | undefined;
+  readonly sessionHint: string | undefined;
+  readonly times: ClientCall;
+  readonly #tell: (parts: Parts) => void;
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+  #done = Number.NEGATIVE_INFINITY;
+
+  constructor(request: Request, { era, clientInfo }: Caller, { tell, arrivedAt, sessionHint }: CallOptions) {
+    this.request = request;
+    this.meta = metaOf(request.params);
+    this.era = era;
+    this.clientInfo = clientInfo;
+    this.#tell = tell;
+    this.sessionHint = sessionHint;
+    this.times = new ClientCall(arrivedAt);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get cancelled(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  cancel(reason: Error): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  readonly progress = (done: number, total?: number, message?: string): void => {
+    const token = this.meta['progressToken'];
+    if (!isRequestId(token) || done <= this.#done || this.cancelled) return;
+    this.#done = done;
+    const params = { progressToken: token, progress: done, total, message };
+    this.#tell(notificationMessage('notifications/progress', params));
+  };
 }

@@ -26,7 +26,6 @@ import { canonicalName } from '../workspace/roots.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
-import { ModelContext } from './model-context.ts';
 import { AS_GIVEN, callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
 import { readFile } from './read-file.ts';
 import type { PageEnds, ReadControls, ReadRequest } from './reading.ts';
@@ -383,4 +382,29 @@ async function hasBeenRead(world: World, knowledge: Knowledge, path: string): Pr
   const sighting = resolved.ok ? await knowledge.recall(resolved.path.key) : undefined;
   if (sighting === undefined || sighting.tombstone === true || sighting.how === 'listing') return false;
   return sighting.coverage.kind !== 'none';
+}
+
+/** The part of the model's context that adapters know, because they see each request to the model. */
+class ModelContext {
+  /** The tool results in the last request to the model: a digest of each result, by the id of its call. */
+  results: ReadonlyMap<string, string> | undefined;
+  /**
+   * When this process resumed the session. Undefined for a session that began in this process, or
+   * that another process has open too.
+   */
+  resumedMs: number | undefined;
+  readonly #knowledge: Knowledge;
+
+  constructor(knowledge: Knowledge) {
+    this.#knowledge = knowledge;
+  }
+
+  /**
+   * Forgets what the session saw before this process resumed it, because the resumed conversation
+   * may no longer contain that. Returns false if there was nothing to forget.
+   */
+  async forgetPast(): Promise<boolean> {
+    if (this.resumedMs === undefined) return false;
+    return (await this.#knowledge.rewound(0, this.resumedMs - 1)) > 0;
+  }
 }

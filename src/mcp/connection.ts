@@ -1,6 +1,7 @@
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
+import { Work } from '../model/waiting.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
@@ -104,8 +105,7 @@ export class ClientConnection {
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   /** The running calls, by the ids of their requests. Each can be cancelled, and all can be awaited. */
   readonly #running = new Map<RequestId, RunningCall>();
-  #count = 0;
-  #waiting: (() => void)[] = [];
+  readonly #work = new Work();
   readonly #questions: Questions;
   readonly #openQuestions = new OpenQuestions();
 
@@ -138,7 +138,7 @@ export class ClientConnection {
 
   /** Resolves when no call is running. */
   async idle(): Promise<void> {
-    if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    await this.#work.over();
   }
 
   /** Ends open subscriptions as the protocol requires: each gets an empty result. */
@@ -258,7 +258,7 @@ export class ClientConnection {
     if (round !== undefined) call.times.approve = round.approve;
     else if (caller.canElicit) call.times.approve = (question) => this.#questions.ask(question, call.signal);
     this.#running.set(request.id, call);
-    this.#count += 1;
+    this.#work.begin();
     let answer: ToolAnswer | InputRequired;
     try {
       // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the
@@ -291,7 +291,7 @@ export class ClientConnection {
     } finally {
       // If the client has reused the id, the map holds the newer call, which must stay.
       if (this.#running.get(id) === call) this.#running.delete(id);
-      this.#settled();
+      this.#work.end();
     }
   }
 
@@ -315,14 +315,6 @@ export class ClientConnection {
   /** Sends a notification only while the call is running; a later one would confuse the client. */
   #tell(id: RequestId, parts: Parts): void {
     if (this.#running.has(id)) this.#io.send(parts);
-  }
-
-  #settled(): void {
-    this.#count -= 1;
-    if (this.#count > 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
   }
 
   #legacy(request: Request): CallAnswer {

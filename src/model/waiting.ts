@@ -38,6 +38,26 @@ export class SharedRun {
   }
 }
 
+/** Counts pieces of work, so that a caller can wait until none is left. */
+export class Work {
+  #open = 0;
+  #onEnd: (() => void)[] = [];
+
+  begin(): void {
+    this.#open += 1;
+  }
+
+  end(): void {
+    this.#open -= 1;
+    if (this.#open === 0) for (const act of this.#onEnd.splice(0)) act();
+  }
+
+  /** Waits until no piece of work is open. Undefined if none is open now. */
+  over(): Promise<void> | undefined {
+    return this.#open === 0 ? undefined : new Promise((resolve) => this.#onEnd.push(resolve));
+  }
+}
+
 /** `alone`: an exclusive lock. `together`: a shared lock. */
 export type LockMode = 'alone' | 'together';
 

@@ -6,6 +6,7 @@ import type { AnswerContent, HostPlace, HostSession } from '../model/host-sessio
 import { defined, fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
+import { Work } from '../model/waiting.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_REQUEST, idKey, lineOf, rpcMeta } from '../wire/rpc.ts';
 import { answerEnding, faultLine, inWords, refusalLine, withNotices, withTextBlock } from './answers.ts';
 import {
@@ -133,8 +134,8 @@ export class JudgedCalls {
   }
 
   /** Resolves when no call is being judged or recorded. The server may still owe answers. */
-  idle(): Promise<void> {
-    return this.#work.over();
+  async idle(): Promise<void> {
+    await this.#work.over();
   }
 
   /** The number of calls that are not answered yet. */
@@ -228,7 +229,9 @@ export class JudgedCalls {
       this.#wire.toUpstream(line);
       return undefined;
     }
-    const answer = await this.#work.pausedFor(this.#wire.ask(call.id, line, signal));
+    // The wait for the server does not count as work.
+    this.#work.end();
+    const answer = await this.#wire.ask(call.id, line, signal).finally(() => this.#work.begin());
     const forwarded = { ...call, change, before, notices: noticesOf(call, announced.notices) };
     if (answer === undefined) await recordNoAnswer(forwarded);
     else await this.#answer(forwarded, answer);
@@ -316,36 +319,6 @@ const NO_CHANGE: {
   readonly change: string | undefined;
   readonly notices: readonly Notice[];
 } = { ok: true, change: undefined, notices: [] };
-
-/** Counts pieces of work, so that a caller can wait until none is left. */
-class Work {
-  #open = 0;
-  #onEnd: (() => void)[] = [];
-
-  begin(): void {
-    this.#open += 1;
-  }
-
-  end(): void {
-    this.#open -= 1;
-    if (this.#open === 0) for (const act of this.#onEnd.splice(0)) act();
-  }
-
-  /** Waits for a promise inside a piece of work that does not count meanwhile. */
-  async pausedFor<T>(promise: Promise<T>): Promise<T> {
-    this.end();
-    try {
-      return await promise;
-    } finally {
-      this.begin();
-    }
-  }
-
-  over(): Promise<void> {
-    if (this.#open === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onEnd.push(resolve));
-  }
-}
 
 function noticesOf({ straightened: count }: ProxyCall, notices: readonly Notice[]): readonly Notice[] {
   return count === 0 ? notices : [...notices, { kind: 'quotes-straightened', count }];

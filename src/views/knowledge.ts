@@ -9,6 +9,7 @@ import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { NEVER_SEEN, type Seen } from '../model/view.ts';
+import { Work } from '../model/waiting.ts';
 import { hasAny, joinWrites, type Store, type Writes } from '../store/store.ts';
 import {
   type Check,
@@ -262,7 +263,7 @@ export class Knowledge {
     gone: Gone = NONE_GONE,
   ): Promise<void> {
     const { room, recording } = this.#state;
-    const done = recording.begin();
+    recording.begin();
     try {
       const seen = sightings.map(({ key }) => key);
       const isMany = gone.keys.length >= MANY_GONE;
@@ -278,7 +279,7 @@ export class Knowledge {
       room.forget();
       throw error;
     } finally {
-      done();
+      recording.end();
     }
   }
 
@@ -386,7 +387,7 @@ export class Knowledge {
     this.#state.lostAt = performance.now();
     room.forget();
     this.#held.clear();
-    const ended = recording.ended();
+    const ended = recording.over();
     if (ended !== undefined) await ended;
     await this.#store.record(writes);
   }
@@ -491,35 +492,13 @@ function isAdded(next: Sighting, old: Sighting | undefined): boolean {
   return counts(next) && !(old !== undefined && counts(old));
 }
 
-/** The records that are under way. */
-class Underway {
-  #count = 0;
-  #waiting: (() => void)[] = [];
-
-  /** Call the returned function when the record has ended. */
-  begin(): () => void {
-    this.#count += 1;
-    return () => {
-      this.#count -= 1;
-      if (this.#count === 0) for (const go of this.#waiting.splice(0)) go();
-    };
-  }
-
-  /** Waits until every record has ended that began before. */
-  ended(): Promise<void> | undefined {
-    if (this.#count === 0) return undefined;
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-    });
-  }
-}
-
 /** The state that all calls of a session share. */
 class SessionState {
   turn: string | undefined;
   /** When this process last recorded a loss, as a `performance.now()` time. */
   lostAt: number = Number.NEGATIVE_INFINITY;
-  readonly recording: Underway = new Underway();
+  /** The records that are under way. */
+  readonly recording: Work = new Work();
   readonly room: Room;
 
   constructor(room: Room) {

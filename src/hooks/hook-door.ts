@@ -183,8 +183,6 @@ export class HookDoor {
   }
 
   #workspace(roots: readonly string[]): OpenWorkspace {
-    // `policyOf` throws if the policy file cannot be used, which denies the call.
-    policyOf(this.#around, this.#state);
     const found = { policyText: policyTextOf(this.#around, this.#state), folders: foldersAt(roots) };
     const name = roots.join('\0');
     const known = this.#open.get(name);
@@ -195,6 +193,8 @@ export class HookDoor {
       this.#open.set(name, known);
       return known;
     }
+    // Throws if the policy file cannot be used, which denies the call.
+    policyOf(this.#around, this.#state);
     if (known !== undefined) this.#retire(known);
     const usable = openUsable(roots, (list) => this.#openWorkspace(list));
     const workspace = { ...found, usable, calls: 0, isRetired: false };

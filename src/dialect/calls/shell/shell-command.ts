@@ -15,7 +15,10 @@ export interface ShellCommand {
    * start. Undefined means unknown.
    */
   readonly folder: string | undefined;
-  /** True if the command runs whatever other commands of the line do, as long as those of its `&&` list succeed. */
+  /**
+   * True if the command runs whatever other commands of the line do, as long as those of its `&&`
+   * list succeed. False for B in `A && B || C` if C writes other files.
+   */
   readonly certain: boolean;
   /**
    * True if the command stands alone: it is in no list, pipeline or substitution, it runs in the

@@ -202,6 +202,12 @@ describe('certain writes', () => {
     ['sed -bi s/a/b/ f', [edit('f')]],
     ['false || echo x > a.txt', []],
     ['true && echo x > a.txt || echo y > b.txt', [over('a.txt')]],
+    ['test -f b && echo x > a.txt || exit 1', [over('a.txt')]],
+    ['test -f b && echo x > a.txt || true', [over('a.txt')]],
+    ['test -f b && echo x > a.txt || { ls; exit 1; }', [over('a.txt')]],
+    ['test -f b && echo x > a.txt || echo y > a.txt', [over('a.txt')]],
+    ['echo x > a.txt && test -f b && cp q c || cp r d', [over('a.txt')]],
+    ['for f in a.txt b.txt; do echo x > $f; done', [over('a.txt'), over('b.txt')]],
   ])('%s', (command, expected) => {
     expect(writesOf(command)).toEqual(expected);
   });
@@ -227,6 +233,9 @@ describe('certain writes', () => {
     [`echo \${x:-$(echo x > a.txt)}`],
     ['cp -t $DIR a'],
     ['cp -nt dir a'],
+    ['test -f b && cp q a || cp r b'],
+    ['test -f b && echo x > a.txt || make'],
+    ['test -f b && { cp q a; } || cp r b'],
     ['if test -f a; then echo x > b; fi'],
     ['for f in *.ts; do sed -i s/a/b/ $f; done'],
     ['if test -f a.txt; then exit; fi; echo x > a.txt'],

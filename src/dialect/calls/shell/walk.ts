@@ -12,6 +12,7 @@ import {
 } from 'unbash';
 import { writesLike } from './effects.ts';
 import { assignmentsOf, breaksOff, isSimple, mayFail, mayLeave, redirectOf, startsProcess } from './nodes.ts';
+import { onlyReads } from './reading.ts';
 import type { ShellCommand, ShellFeed } from './shell-command.ts';
 import { bracesIn, isHere, literalOf, textOfValue, type Value, wordValue } from './values.ts';
 import { entered, givenValues, programOf, scriptOf, withoutPrefixes } from './words.ts';
@@ -304,16 +305,33 @@ class Walk {
     const sure = first === -1 ? commands : commands.slice(0, first + 1);
     const stops: (string | undefined)[] = [];
     let folders = start;
-    for (const each of sure) {
+    const doubtful = sure.findIndex((_each, at) => sure.slice(0, at).some(mayFail));
+    let begun = Number.POSITIVE_INFINITY;
+    for (const [at, each] of sure.entries()) {
       const within = { ...around, plain: false, certain: around.certain && folders.length > 0 };
+      if (at === doubtful) begun = this.commands.length;
       if (folders.length > 0 && mayFail(each)) stops.push(...folders);
       const next = this.#node(each, folders.length > 0 ? folders : start, within);
       if (folders.length > 0) folders = next;
     }
+    const ended = this.commands.length;
     const maybe = { ...around, plain: false, certain: false };
     const [otherwise] = commands.slice(sure.length).map((each) => this.#node(each, start, maybe));
+    this.#doubt(begun, ended);
     // In `A && B || exit`, no later command runs if the `&&` list stops.
     return distinct(otherwise?.length === 0 ? folders : [...folders, ...stops]);
+  }
+
+  /**
+   * Judges B in `A && B || C`, where A can fail: B is certain only if C changes no file, or the same
+   * files. `begun`, `ended`: the commands of B. Those of C follow.
+   */
+  #doubt(begun: number, ended: number): void {
+    const others = this.commands.slice(ended).filter((other) => !changesNothing(other));
+    if (others.length === 0) return;
+    for (const [at, command] of this.commands.entries())
+      if (at >= begun && at < ended && !others.some((other) => writesLike(other, command)))
+        this.commands[at] = { ...command, certain: false };
   }
 
   #command(node: Command, folders: Folders, around: Around): Folders {
@@ -385,6 +403,11 @@ class Walk {
     for (const folder of folders)
       this.commands.push({ ...own, redirects: opened, folder, certain, plain, at });
   }
+}
+
+/** True for a command that changes no file, or that only ends the line or a part of it. */
+function changesNothing(command: ShellCommand): boolean {
+  return /^(?:break|continue|exit|return)$/.test(command.words[0] ?? '') || onlyReads(command, 'may write');
 }
 
 /** Nodes in words and redirections. Substitutions in them run before the command. */

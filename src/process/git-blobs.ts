@@ -1,4 +1,13 @@
-import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
@@ -37,6 +46,7 @@ export class GitFacts {
   readonly #indexes = new Map<string, { readonly checksum: string; readonly tracked: TrackedFiles }>();
   /** The entries of an index that may have another size than their blob. */
   readonly #unequal = new WeakMap<TrackedFiles, readonly string[]>();
+  readonly #marked = new WeakMap<TrackedFiles, readonly string[]>();
   readonly #filters = new Map<string, KnownFilters>();
 
   /** The tracked files below a root, which may be a subfolder of the repository. Undefined if the index cannot be read. */
@@ -49,14 +59,22 @@ export class GitFacts {
   }
 
   #whole(root: string, index: string): TrackedFiles | undefined {
-    const bytes = readFileSync(index);
-    const checksum = bytes.toString('latin1', bytes.length - CHECKSUM_BYTES);
+    const checksum = lastBytes(index, CHECKSUM_BYTES);
     const known = this.#indexes.get(root);
     if (known?.checksum === checksum) return known.tracked;
-    const tracked = readIndexBytes(bytes);
+    const tracked = readIndexBytes(readFileSync(index));
     // Git can be told to leave the checksum out.
     if (tracked !== undefined && !/^\0*$/.test(checksum)) this.#indexes.set(root, { checksum, tracked });
     return tracked;
+  }
+
+  /** The tracked files that the user has told git not to look at. */
+  marked(tracked: TrackedFiles): readonly string[] {
+    const known = this.#marked.get(tracked);
+    if (known !== undefined) return known;
+    const marked = [...tracked].flatMap(([path, each]) => (each.marked === undefined ? [] : path));
+    this.#marked.set(tracked, marked);
+    return marked;
   }
 
   /**
@@ -158,6 +176,17 @@ export class GitFacts {
       for (const [at, bytes] of found.entries())
         if (bytes !== undefined) this.#crlfSizes.set(batch[at] ?? '', withCrlf(bytes)?.length);
     }
+  }
+}
+
+function lastBytes(path: string, count: number): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(count);
+    readSync(file, bytes, 0, count, Math.max(0, fstatSync(file).size - count));
+    return bytes.toString('latin1');
+  } finally {
+    closeSync(file);
   }
 }
 

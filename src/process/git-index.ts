@@ -107,6 +107,24 @@ export function stagedContent(bytes: Buffer): string {
   return createHash('sha256').update(staged.subarray(0, size)).digest('hex').slice(0, 16);
 }
 
+/**
+ * The paths whose stat fields differ between an index and its renewed copy: git has compared their
+ * content and found it the same, apart from line endings.
+ */
+export function renewedPaths(index: Buffer, renewed: Buffer): readonly string[] {
+  if (index.equals(renewed)) return [];
+  const nameOf = (bytes: Buffer, { flagsAt, nameEnd }: EntryPlace): string =>
+    bytes.toString('utf8', flagsAt, nameEnd);
+  const earlier = new Map((placesIn(index) ?? []).map((place) => [nameOf(index, place), place]));
+  return (placesIn(renewed) ?? []).flatMap((place) => {
+    const was = earlier.get(nameOf(renewed, place));
+    const isSame =
+      was === undefined ||
+      index.compare(renewed, place.at, place.at + HASH_AT, was.at, was.at + HASH_AT) === 0;
+    return isSame ? [] : [renewed.toString('utf8', place.nameAt, place.nameEnd)];
+  });
+}
+
 /** The entries of an index in version 2 or 3; undefined for any other. */
 function placesIn(bytes: Buffer): readonly EntryPlace[] | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;

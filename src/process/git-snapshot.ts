@@ -1,9 +1,11 @@
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
   unlinkSync,
   utimesSync,
@@ -11,17 +13,11 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { isMissing } from '../model/fault.ts';
-import {
-  type GitOptions,
-  git,
-  namesPrinted,
-  repositoryAround,
-  type Unavailable,
-  worktreeGitFolder,
-} from './git.ts';
+import { isMissing, unlessErrno } from '../model/fault.ts';
+import { type GitOptions, git, repositoryAround, type Unavailable, worktreeGitFolder } from './git.ts';
 import type { GitFacts } from './git-blobs.ts';
-import { type Tracked, trackedAs } from './git-index.ts';
+import { renewedPaths, type Tracked, trackedAs } from './git-index.ts';
+import { type GitStatus, statusPrinted } from './git-status.ts';
 import { entryAt, pathsBelow } from './own-files.ts';
 
 /**
@@ -234,12 +230,14 @@ export function expiredSnapshots(home: string, nowMs: number): readonly string[]
 }
 
 /** Matches the file name of a snapshot: the id of a change and the number of the root. */
-const SNAPSHOT = /^c[0-9a-f]+-\d+$/;
+const SNAPSHOT = /^c[0-9a-f]+-\d+(?:\.renewed(?:\.lock)?)?$/;
 
 const SUBMODULE = '160000';
+/** Stands for the blob of a path with a conflict. No object has this name. */
+const NO_BLOB = '0'.repeat(40);
 
 interface ChangedFiles {
-  /** Tracked files whose stat fields differ from the index. */
+  /** Tracked files whose content, mode or stat fields differ from the index. */
   readonly files: readonly Candidate[];
   /**
    * Untracked files, and tracked ones that the user has marked as `assume-unchanged` or
@@ -256,48 +254,80 @@ async function changedSince(
   tracked: ReadonlyMap<string, Tracked>,
   { facts, signal }: Pick<SnapshotOptions, 'facts' | 'signal'>,
 ): Promise<ChangedFiles | Unavailable> {
-  const options = { signal, index, repository, filters: await facts.withoutFilters(root, signal) };
-  const others = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=all', '--no-renames'];
-  const [compared, listed] = await Promise.all([
-    git(root, ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'], options),
-    git(root, ['status', '--porcelain', '-z', ...others, '--', '.'], options),
-  ]);
-  if (!compared.ok) return { unavailable: compared.reason };
-  if (!listed.ok) return { unavailable: listed.reason };
-  const { files, submodules } = differing(root, namesPrinted(compared));
+  const filters = await facts.withoutFilters(root, signal);
+  const asked = await statusAt(root, { index, repository, filters, signal });
+  if ('unavailable' in asked) return asked;
+  const { entries, renewed } = asked;
   const top = repository === undefined ? (repositoryAround(root) ?? root) : root;
-  const inRoot = top === root ? 0 : relative(top, root).length + 1;
-  // Git prints two letters and a space before each path, which starts at the top of the repository.
-  const listedAs = (letters: string): readonly string[] =>
-    namesPrinted(listed).flatMap((line) => (line.startsWith(letters) ? line.slice(3 + inRoot) : []));
-  const paths = listedAs('??');
-  const marked: string[] = [];
+  // Git prints paths from the top of the repository.
+  const start = top === root ? '' : `${relative(top, root)}/`;
+  const listed = entries.map((entry) => ({ ...entry, path: entry.path.slice(start.length) }));
+  const isListed = ({ index: letter }: GitStatus): boolean => letter === '?' || letter === '!';
+  const differing = listed.filter((entry) => !isListed(entry) && entry.file !== '.');
+  const [submodules, files] = [differing.filter(isSubmodule), differing.filter((each) => !isSubmodule(each))];
+  const pathsOf = (letter: string): readonly string[] =>
+    listed.flatMap((entry) => (entry.index === letter ? entry.path : []));
+  const untracked = pathsOf('?');
+  const known = new Set(differing.map(({ path }) => path));
+  const compared = renewed.flatMap((name): Candidate[] => {
+    const path = name.startsWith(start) ? name.slice(start.length) : '';
+    const entry = known.has(path) ? undefined : tracked.get(path);
+    return entry === undefined ? [] : [{ ...entry, path }];
+  });
   // Skip marked files that are missing, as most are in a sparse checkout.
-  for (const [path, each] of tracked)
-    if (each.marked !== undefined && entryAt(join(root, path))?.kind === 'file') marked.push(path);
+  const marked = facts.marked(tracked).filter((path) => entryAt(join(root, path))?.kind === 'file');
   return {
-    files,
-    others: [...paths.filter((path) => !path.endsWith('/')), ...marked],
-    repositories: [...submodules, ...paths.filter((path) => path.endsWith('/'))],
-    ignored: listedAs('!!'),
+    files: [...files.flatMap((entry) => candidateOf(root, entry)), ...compared],
+    others: [...untracked.filter((path) => !path.endsWith('/')), ...marked],
+    repositories: [...submodules.map(({ path }) => path), ...untracked.filter((path) => path.endsWith('/'))],
+    ignored: pathsOf('!'),
   };
 }
 
-/** The files and submodules in the output of `git diff-files --raw -z`. */
-function differing(
+interface StatusOptions extends Pick<GitOptions, 'filters' | 'repository'> {
+  readonly index: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The status of the files below a folder, compared with an index. `renewed`: the paths of which git
+ * has compared the content, because their stat fields differ. The index itself stays as it is.
+ */
+async function statusAt(
   root: string,
-  fields: readonly string[],
-): { readonly files: readonly Candidate[]; readonly submodules: readonly string[] } {
-  const files: Candidate[] = [];
-  const submodules: string[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    // Git prints `:100644 100644 BLOB 0000… M` for each file, then the path.
-    const [modeBefore = '', , blob = ''] = (fields[at] ?? '').slice(1).split(' ');
-    const path = fields[at + 1] ?? '';
-    if (modeBefore === SUBMODULE) submodules.push(path);
-    else if (isNameable(root, path)) files.push({ path, ...trackedAs(blob, Number.parseInt(modeBefore, 8)) });
+  { index, ...options }: StatusOptions,
+): Promise<{ readonly entries: readonly GitStatus[]; readonly renewed: readonly string[] } | Unavailable> {
+  const copy = `${index}${RENEWED}`;
+  const args = ['--untracked-files=all', '--ignored=matching', '--ignore-submodules=none', '--no-renames'];
+  try {
+    // Some file systems have no hard links.
+    if (unlessErrno(() => linkSync(index, copy) ?? 'linked') === undefined) copyIndex(index, copy);
+    const asked = await git(root, ['status', '--porcelain=v2', '-z', ...args, '--', '.'], {
+      ...options,
+      index: copy,
+    });
+    if (!asked.ok) return { unavailable: asked.reason };
+    // Git puts another file in the place of an index that it renews.
+    const isRenewed = statSync(copy).ino !== statSync(index).ino;
+    const renewed = isRenewed ? renewedPaths(readFileSync(index), readFileSync(copy)) : [];
+    return { entries: statusPrinted(asked), renewed };
+  } finally {
+    dropSnapshot({ index: copy });
   }
-  return { files, submodules };
+}
+
+/** The end of the name of an index that git may renew. */
+const RENEWED = '.renewed';
+
+function isSubmodule({ mode }: GitStatus): boolean {
+  return mode === SUBMODULE;
+}
+
+/** A path that differs from the index, as the index describes it. Empty for a name that Node cannot express. */
+function candidateOf(root: string, { path, blob, mode, file }: GitStatus): readonly Candidate[] {
+  if (!isNameable(root, path)) return [];
+  const isKnown = file !== 'U';
+  return [{ path, ...trackedAs(isKnown ? blob : NO_BLOB, isKnown ? Number.parseInt(mode, 8) : 0) }];
 }
 
 /**

@@ -13,6 +13,8 @@ export interface GitStatus {
   /** Git's names of the content in the last commit and in the index. */
   readonly committed: string;
   readonly blob: string;
+  /** The mode in the index, in octal digits. */
+  readonly mode: string;
 }
 
 interface StatusQuery {
@@ -39,13 +41,18 @@ async function statusIn(
   const literal = isLiteral === true ? ['--literal-pathspecs'] : [];
   const result = await git(folder, [...literal, ...args, '--', ...paths], { signal });
   if (!result.ok) return undefined;
+  return statusPrinted(result);
+}
+
+/** The entries that `git status --porcelain=v2 -z --no-renames` prints. */
+export function statusPrinted(result: Parameters<typeof namesPrinted>[0]): readonly GitStatus[] {
   return namesPrinted(result).flatMap((entry): GitStatus[] => {
     const [kind = '', letters = '', ...fields] = entry.split(' ');
-    const unknown = { committed: '', blob: '' };
+    const unknown = { committed: '', blob: '', mode: '' };
     if (kind === '?' || kind === '!') return [{ path: entry.slice(2), index: kind, file: '.', ...unknown }];
     const [index = '.', file = '.'] = letters;
-    const [, , , , committed = '', blob = '', ...names] = fields;
-    if (kind === '1') return [{ path: names.join(' '), index, file, committed, blob }];
+    const [, , mode = '', , committed = '', blob = '', ...names] = fields;
+    if (kind === '1') return [{ path: names.join(' '), index, file, committed, blob, mode }];
     return kind === 'u' ? [{ path: fields.slice(8).join(' '), index: '.', file: 'U', ...unknown }] : [];
   });
 }

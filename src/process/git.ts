@@ -27,9 +27,12 @@ export interface GitOptions {
 const TIMEOUT_MS = 10_000;
 
 /** Settings that keep git from running any program of the user. */
-const QUIET = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.untrackedCache=false'].flatMap(
-  (setting) => ['-c', setting],
-);
+const QUIET = [
+  'core.fsmonitor=false',
+  'core.hooksPath=/dev/null',
+  'core.untrackedCache=false',
+  'core.splitIndex=false',
+].flatMap((setting) => ['-c', setting]);
 
 /**
  * Runs git in a folder, without any hook or monitor that the configuration of the user or the
@@ -49,7 +52,8 @@ function run(root: string, args: readonly string[], options: GitOptions): Promis
   const { signal = AbortSignal.timeout(TIMEOUT_MS), index, repository, input } = options;
   const env = {
     ...process.env,
-    GIT_OPTIONAL_LOCKS: '0',
+    // Git may renew a private index. It must not touch the user's.
+    GIT_OPTIONAL_LOCKS: index === undefined ? '0' : '1',
     GIT_TERMINAL_PROMPT: '0',
     LC_ALL: 'C',
     ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),

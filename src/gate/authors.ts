@@ -2,88 +2,9 @@ import { byPath, type Delta, lastAt, type State, sameContent } from '../model/de
 import { type ChangeEntry, deltasOf, type Entry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import { isWithin } from '../model/path.ts';
-import { gitFolderOf, repositoryAround } from '../process/git.ts';
-import { blobOf, blobsIn, checkedOut, heldContents } from '../process/git-refs.ts';
+import type { GitCopies } from '../process/git-copies.ts';
 import type { Store } from '../store/store.ts';
 import type { World } from './world.ts';
-
-/** Searches git for copies of contents. A file with a copy in git can be removed without loss. */
-export class HeldContents {
-  readonly #world: World;
-  readonly #signal: AbortSignal;
-  readonly #folders: readonly string[];
-  readonly #more: ReadonlySet<string>;
-  #committed: Promise<ReadonlySet<string>> | undefined;
-
-  /** `folders`: folders in further repositories to search. `more`: blob ids that also count as committed. */
-  constructor(
-    world: World,
-    {
-      signal,
-      folders = [],
-      more = new Set(),
-    }: { signal: AbortSignal; folders?: readonly string[]; more?: ReadonlySet<string> },
-  ) {
-    this.#world = world;
-    this.#signal = signal;
-    // Worktrees of one repository share its git folder.
-    const tops = new Map<string, string>();
-    for (const folder of [...world.workspace.roots, ...folders]) {
-      const [own, top] = [gitFolderOf(folder), repositoryAround(folder)];
-      if (own !== undefined && top !== undefined) tops.set(own, top);
-    }
-    this.#folders = [...tops.values()];
-    this.#more = more;
-  }
-
-  /** True if a commit that is checked out has these bytes. */
-  async isCommitted(bytes: Uint8Array): Promise<boolean> {
-    const committed = await this.#checkedOut();
-    return gitNames(bytes).some((name) => committed.has(name) || this.#more.has(name));
-  }
-
-  async hasKept(side: State): Promise<boolean> {
-    const bytes = await keptBytes(this.#world, side);
-    return bytes !== undefined && this.isCommitted(bytes);
-  }
-
-  /** Finds which of these blobs references or stashes contain. The value `stash`: only a stash does. */
-  async held(names: readonly string[]): Promise<ReadonlyMap<string, 'commit' | 'stash'>> {
-    const found = new Map<string, 'commit' | 'stash'>();
-    if (names.length > 0)
-      for (const folder of this.#folders)
-        for (const [name, by] of await heldContents(folder, names, this.#signal))
-          if (by === 'commit' || !found.has(name)) found.set(name, by);
-    return found;
-  }
-
-  #checkedOut(): Promise<ReadonlySet<string>> {
-    this.#committed ??= this.#listed();
-    return this.#committed;
-  }
-
-  async #listed(): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    for (const folder of this.#folders)
-      for (const name of await blobsIn(folder, checkedOut(folder), this.#signal)) found.add(name);
-    return found;
-  }
-}
-
-/** An object id of each kind of repository: SHA-1 and SHA-256. */
-const KINDS = ['0'.repeat(40), '0'.repeat(64)];
-
-/** The blob ids that git may give to these bytes. */
-export function gitNames(bytes: Uint8Array): readonly string[] {
-  return storedForms(bytes).flatMap((form) => KINDS.map((like) => blobOf(form, like)));
-}
-
-/** The forms in which git may store a file: with its own line endings, or with LF. */
-function storedForms(bytes: Uint8Array): readonly Uint8Array[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!buffer.includes('\r\n')) return [bytes];
-  return [bytes, Buffer.from(buffer.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')];
-}
 
 /** Number of changes of a file to follow back in time. */
 const MAX_CHANGES = 50;
@@ -102,7 +23,7 @@ interface Content extends Pick<Delta, 'key' | 'before'> {
 interface AuthorContext {
   /** The session that asks. Sessions of its family count as this one. */
   readonly own: string;
-  readonly held: HeldContents;
+  readonly copies: GitCopies;
   readonly moves?: number;
 }
 
@@ -118,7 +39,7 @@ export async function authorOf(
   { key, before, bytes, change, beforeSeq }: Content,
   context: AuthorContext,
 ): Promise<string | undefined> {
-  const { own, held } = context;
+  const { own, copies } = context;
   const family = await familyOf(world.store, own);
   let version = before;
   for (const [entry, delta] of await changesOf(world, { key, before, change, beforeSeq })) {
@@ -128,12 +49,17 @@ export async function authorOf(
     const source = movedFrom(entry, delta);
     if (source !== undefined) return authorOfMoved(world, { ...source, beforeSeq: entry.seq }, context);
     version = delta.before;
-    if (version.kind === 'absent' || (await held.hasKept(version))) return own;
+    if (version.kind === 'absent' || (await isCheckedOut(world, copies, version))) return own;
   }
   // The session has changed a text that it did not write. If a line of that text was left, it is lost now.
   if (version === before) return undefined;
   const [older, newer] = [await keptBytes(world, version), bytes ?? (await keptBytes(world, before))];
   return older === undefined || newer === undefined || sharesLines(older, newer) ? undefined : own;
+}
+
+async function isCheckedOut(world: World, copies: GitCopies, side: State): Promise<boolean> {
+  const bytes = await keptBytes(world, side);
+  return bytes !== undefined && copies.isCheckedOut(bytes);
 }
 
 /** The changes of a file, newest first. Leaves out those that only put a stash back. */
@@ -154,8 +80,8 @@ async function authorOfMoved(
   source: Content,
   context: AuthorContext,
 ): Promise<string | undefined> {
-  const { moves = 0, held, own } = context;
-  if (await held.hasKept(source.before)) return own;
+  const { moves = 0, copies, own } = context;
+  if (await isCheckedOut(world, copies, source.before)) return own;
   return moves < MAX_FOLLOWED ? authorOf(world, source, { ...context, moves: moves + 1 }) : undefined;
 }
 

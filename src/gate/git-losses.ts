@@ -1,15 +1,14 @@
 import { dirname } from 'node:path';
 import { byPath, type Delta, sameContent } from '../model/delta.ts';
 import { isBelow } from '../model/path.ts';
+import { onlyIn } from '../process/git-copies.ts';
 import { readIndexBytes } from '../process/git-index.ts';
 import {
   blobOf,
-  blobsIn,
   isHash,
   isUnreachable,
   type LoggedRef,
   loggedRefs,
-  onlyIn,
   packedRefs,
 } from '../process/git-refs.ts';
 import { statusOf } from '../process/git-status.ts';
@@ -60,6 +59,11 @@ export class ChangedGit {
     return [...found];
   }
 
+  /** The contents of `commits`. */
+  async #contents(): Promise<ReadonlySet<string>> {
+    return this.#world.processes.gitFacts.contentsOf(this.folder, await this.commits(), this.#signal);
+  }
+
   /** The commits, branches, tags and stashes that nothing leads to any more, in words. */
   async lostCommits(command: string): Promise<readonly string[]> {
     const lost: string[] = [];
@@ -85,7 +89,7 @@ export class ChangedGit {
       if (!/^(worktrees\/[^/]+\/)?index$/.test(name) || delta.before.kind !== 'file') continue;
       const staged = await this.#unstaged(name);
       if (staged.size === 0) continue;
-      const safe = await blobsIn(this.folder, await this.commits(), this.#signal);
+      const safe = await this.#contents();
       for (const [path, blob] of staged)
         if (!safe.has(blob) && !(await this.#isInFile(path, blob))) lost.push(path);
     }
@@ -102,7 +106,7 @@ export class ChangedGit {
     const gone = [...before].flatMap(([path, { blob }]): [string, string][] =>
       left.has(blob) ? [] : [[path, blob]],
     );
-    const heads = gone.length === 0 ? left : await blobsIn(this.folder, await this.commits(), this.#signal);
+    const heads = gone.length === 0 ? left : await this.#contents();
     return new Map(
       gone.filter(([path, blob]) => {
         const later = now?.get(path)?.blob;
@@ -132,7 +136,8 @@ export class ChangedGit {
   async #isPutBack({ hash }: LoggedRef, command: string): Promise<boolean> {
     if (!/\bstash\s+(pop|branch)\b/.test(command)) return false;
     const signal = this.#signal;
-    const only = await onlyIn(this.folder, { commits: [hash], keep: [], without: [] }, signal);
+    const facts = this.#world.processes.gitFacts;
+    const only = await onlyIn(this.folder, { commits: [hash], keep: [], without: [] }, { facts, signal });
     const listed = { paths: [], others: 'untracked', signal } as const;
     const changed = new Set((await statusOf(dirname(this.folder), listed)).map(({ path }) => path));
     return only.every(({ path }) => changed.has(path));

@@ -2,12 +2,12 @@ import { dirname } from 'node:path';
 import { byPath, type Delta, type State, sameContent } from '../model/delta.ts';
 import type { NewChangeEntry, NewEntry } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
-import { blobsIn } from '../process/git-refs.ts';
+import { GitCopies, gitNames } from '../process/git-copies.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { authorOf, filledLines, gitNames, HeldContents, isOwnRepository, keptBytes } from './authors.ts';
+import { authorOf, filledLines, isOwnRepository, keptBytes } from './authors.ts';
 import { existsAt, readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
 import { isOutput } from './outputs.ts';
@@ -165,19 +165,20 @@ async function lostFiles(
   const own = await ownRepositories(world, knowledge, { ...command, deltas: candidates });
   const others = candidates.filter(({ key }) => !own.some((folder) => key.startsWith(`${folder}/.git/`)));
   if (others.length === 0) return [];
-  const folders = [...new Set(others.map(({ key }) => dirname(key)))];
-  const held = new HeldContents(world, { signal, folders, more: await blobsOfChanged(gits, signal) });
+  const folders = [...world.workspace.roots, ...new Set(others.map(({ key }) => dirname(key)))];
+  const more = await contentsOfChanged(world, gits, signal);
+  const copies = new GitCopies(world.processes.gitFacts, { signal, folders, search: 'all', more });
   const lost: LostFile[] = [];
   for (const delta of others) {
-    if (!(await isDropped(world, delta, { held, left }))) continue;
+    if (!(await isDropped(world, delta, { copies, left }))) continue;
     const author =
       lost.length < MAX_AUTHORS
-        ? await authorOf(world, { ...delta, change }, { own: session, held })
+        ? await authorOf(world, { ...delta, change }, { own: session, copies })
         : undefined;
     if (author === undefined) lost.push({ delta });
     else if (author !== session) lost.push({ delta, victim: author });
   }
-  return withHolders(world, lost, held);
+  return withHolders(world, lost, copies);
 }
 
 /** Finds the repositories in which a command removed git's files and that this session has created. */
@@ -196,14 +197,14 @@ async function ownRepositories(
 async function withHolders(
   world: World,
   lost: readonly LostFile[],
-  held: HeldContents,
+  copies: GitCopies,
 ): Promise<readonly LostFile[]> {
   const names = new Map<LostFile, readonly string[]>();
   for (const each of lost.slice(0, MAX_AUTHORS)) {
     const bytes = each.victim === undefined ? await keptBytes(world, each.delta.before) : undefined;
     if (bytes !== undefined) names.set(each, gitNames(bytes));
   }
-  const holders = await held.held([...names.values()].flat());
+  const holders = await copies.holders([...names.values()].flat());
   return lost.flatMap((each): LostFile[] => {
     const holder = names.get(each)?.flatMap((name) => holders.get(name) ?? [])[0];
     if (holder === 'commit') return [];
@@ -212,13 +213,15 @@ async function withHolders(
 }
 
 /** The hashes of files that commits had before a command, or have now, if it changed git's files. */
-async function blobsOfChanged(
+async function contentsOfChanged(
+  { processes }: World,
   gits: readonly ChangedGit[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const each of gits)
-    for (const blob of await blobsIn(each.folder, await each.commits(), signal)) found.add(blob);
+    for (const blob of await processes.gitFacts.contentsOf(each.folder, await each.commits(), signal))
+      found.add(blob);
   return found;
 }
 
@@ -235,17 +238,17 @@ function hashOf(side: State): readonly string[] {
 async function isDropped(
   world: World,
   { key, before, after }: Delta,
-  { held, left }: { readonly held: HeldContents; readonly left: ReadonlySet<string> },
+  { copies, left }: { readonly copies: GitCopies; readonly left: ReadonlySet<string> },
 ): Promise<boolean> {
   if (before.kind === 'link')
-    return after.kind === 'absent' && !(await held.isCommitted(Buffer.from(before.target)));
+    return after.kind === 'absent' && !(await copies.isCheckedOut(Buffer.from(before.target)));
   const bytes = await keptBytes(world, before);
-  if (bytes !== undefined && (await held.isCommitted(bytes))) return false;
+  if (bytes !== undefined && (await copies.isCheckedOut(bytes))) return false;
   if (after.kind !== 'file' || after.fingerprint.size === 0 || bytes === undefined) return true;
   if (hashOf(after).some((hash) => left.has(hash))) return true;
   const now = (await readableAt(world, key))?.snapshot?.bytes;
   if (now === undefined) return false;
-  if (await held.isCommitted(now)) return true;
+  if (await copies.isCheckedOut(now)) return true;
   return hasNoLines(bytes) ? now.byteLength * 2 < bytes.byteLength : dropsMostLines(bytes, now);
 }
 

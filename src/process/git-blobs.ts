@@ -20,8 +20,8 @@ import {
   type Unavailable,
   worktreeGitFolder,
 } from './git.ts';
-import { readIndexBytes, type Tracked } from './git-index.ts';
-import { readBlobs } from './git-refs.ts';
+import { readIndexBytes, type Tracked, trackedAs } from './git-index.ts';
+import { blobsIn, readBlobs } from './git-refs.ts';
 
 const CR = 0x0d;
 /** An index ends with a checksum of at least this length. */
@@ -31,8 +31,10 @@ const SIZE_LIMIT = 2 ** 32;
 /** Line endings are counted only in blobs up to this size, and in so many bytes at once. */
 const MAX_COUNTED_BYTES = 8 << 20;
 const MAX_BATCH_BYTES = 32 << 20;
+/** The contents of at most this many groups of commits are remembered. */
+const MAX_CONTENTS = 4;
 
-type TrackedFiles = ReadonlyMap<string, Tracked>;
+export type TrackedFiles = ReadonlyMap<string, Tracked>;
 
 /**
  * Facts about repositories that cost time to find out and rarely change. A process that takes many
@@ -46,6 +48,8 @@ export class GitFacts {
   readonly #indexes = new Map<string, { readonly checksum: string; readonly tracked: TrackedFiles }>();
   /** The entries of an index that may have another size than their blob. */
   readonly #unequal = new WeakMap<TrackedFiles, readonly string[]>();
+  /** The ids of all contents of commits, by the commits. */
+  readonly #contents = new Map<string, ReadonlySet<string>>();
   readonly #marked = new WeakMap<TrackedFiles, readonly string[]>();
   readonly #filters = new Map<string, KnownFilters>();
 
@@ -66,6 +70,38 @@ export class GitFacts {
     // Git can be told to leave the checksum out.
     if (tracked !== undefined && !/^\0*$/.test(checksum)) this.#indexes.set(root, { checksum, tracked });
     return tracked;
+  }
+
+  /** The files in the index of a repository. Empty if git cannot read it. */
+  async staged(top: string, index: string, signal: AbortSignal): Promise<TrackedFiles> {
+    const known = this.#whole(top, index);
+    if (known !== undefined) return known;
+    const listed = namesPrinted(await git(top, ['ls-files', '--stage', '-z'], { signal }));
+    return new Map(
+      listed.map((line) => {
+        const [mode = '', blob = ''] = line.split(' ');
+        return [line.slice(line.indexOf('\t') + 1), trackedAs(blob, Number.parseInt(mode, 8))];
+      }),
+    );
+  }
+
+  /** The ids of all contents in the trees of commits. They never change, so that the newest are remembered. */
+  async contentsOf(
+    folder: string,
+    commits: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const key = [gitFolderOf(folder), ...commits].join(' ');
+    const known = this.#contents.get(key);
+    if (known !== undefined) return known;
+    const found = await blobsIn(folder, commits, signal);
+    for (const oldest of this.#contents.keys()) {
+      if (this.#contents.size < MAX_CONTENTS) break;
+      this.#contents.delete(oldest);
+    }
+    // Git may have failed.
+    if (found.size > 0) this.#contents.set(key, found);
+    return found;
   }
 
   /** The tracked files that the user has told git not to look at. */

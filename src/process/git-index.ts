@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 
 /**
  * Byte offsets in an entry of a git index. An entry holds, in this order: stat fields, mode, owner,
  * group, size, hash, flags, name.
  */
+const DEVICE_AT = 16;
+const INODE_AT = 20;
 const MODE_AT = 24;
 const SIZE_AT = 36;
 const HASH_AT = 40;
 const HEADER_BYTES = 12;
+const NS_PER_S = 1_000_000_000n;
 /** The name of the extension that marks a split index, which has its other entries in another file. */
 const SPLIT_INDEX = 'link';
 
@@ -34,6 +38,8 @@ export interface Tracked {
    * Absent if git does not trust its own stat fields of this file.
    */
   readonly size?: number;
+  /** The stat fields of the file, as `stampInIndex` gives them, under the same condition. */
+  readonly stamp?: string;
   /** Present if the user has told git not to look at the file: `assume-unchanged`, `skip-worktree`. */
   readonly marked?: 'assumed' | 'skipped';
 }
@@ -72,11 +78,26 @@ export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | un
     const size = bytes.readUInt32BE(at + SIZE_AT);
     tracked.set(bytes.toString('utf8', nameAt, nameEnd), {
       ...trackedAs(bytes.toString('hex', at + HASH_AT, flagsAt), mode),
-      ...(size === 0 ? {} : { size }),
+      ...(size === 0 ? {} : { size, stamp: stampAt(bytes, at, size) }),
       ...(marked === undefined ? {} : { marked }),
     });
   }
   return places && tracked;
+}
+
+/** The times, the inode and the size in an entry of an index. */
+function stampAt(bytes: Buffer, at: number, size: number): string {
+  return `${bytes.toString('latin1', at, at + DEVICE_AT)}${bytes.readUInt32BE(at + INODE_AT)} ${size}`;
+}
+
+/** The stat fields of a file as an entry of an index has them, without its device. */
+export function stampInIndex({ ctimeNs, mtimeNs, ino, size }: BigIntStats): string {
+  const times = Buffer.alloc(DEVICE_AT);
+  for (const [at, timeNs] of [ctimeNs, mtimeNs].entries()) {
+    times.writeUInt32BE(Number(BigInt.asUintN(32, timeNs / NS_PER_S)), at * 8);
+    times.writeUInt32BE(Number(timeNs % NS_PER_S), at * 8 + 4);
+  }
+  return `${times.toString('latin1')}${BigInt.asUintN(32, ino)} ${BigInt.asUintN(32, size)}`;
 }
 
 /** The mark by which git skips a path in the work tree or assumes that it is unchanged. */

@@ -20,12 +20,6 @@ export function blobOf(bytes: Uint8Array, like: string): string {
   return hash.update(`blob ${bytes.byteLength}\0`).update(bytes).digest('hex');
 }
 
-/** True if a file has the content to which git gives this name. */
-export function hasContent(path: string, hash: string): boolean {
-  const bytes = unlessErrno(() => readFileSync(path));
-  return bytes !== undefined && blobOf(bytes, hash) === hash;
-}
-
 /** The references in a file `packed-refs`: hashes by full name. */
 export function packedRefs(text: string): ReadonlyMap<string, string> {
   const refs = new Map<string, string>();
@@ -103,7 +97,7 @@ export async function blobsIn(
 }
 
 /** The ids of all objects that commits can reach. Empty if git fails. */
-async function listedObjects(
+export async function listedObjects(
   folder: string,
   commits: readonly string[],
   signal: AbortSignal,
@@ -129,39 +123,6 @@ export function checkedOut(folder: string): readonly string[] {
     return textAt(join(common, ref)) ?? packedRefs(textAt(join(common, 'packed-refs')) ?? '').get(ref) ?? '';
   });
   return [...new Set(heads)].filter(isHash);
-}
-
-/** Time limit for a search through all commits of a repository. */
-const HISTORY_MS = 1_500;
-
-/**
- * Finds which of these blobs references or stashes contain. The value `stash`: only a stash does.
- * Searches the commits only if the repository has one of the blobs at all.
- */
-export async function heldContents(
-  folder: string,
-  blobs: readonly string[],
-  given: AbortSignal,
-): Promise<ReadonlyMap<string, 'commit' | 'stash'>> {
-  const held = new Map<string, 'commit' | 'stash'>();
-  const asked = await git(folder, ['cat-file', '--batch-check'], {
-    signal: given,
-    input: `${blobs.join('\n')}\n`,
-  });
-  const there = asked.stdout
-    .toString('latin1')
-    .split('\n')
-    .flatMap((line) => /^(\S+) blob /.exec(line)?.[1] ?? []);
-  if (there.length === 0) return held;
-  const signal = AbortSignal.any([given, AbortSignal.timeout(HISTORY_MS)]);
-  const stashes = stashesIn(folder).flatMap(({ hash }) => [hash, `${hash}^@`]);
-  const stashed = await blobsIn(folder, stashes, signal);
-  const others = await listedObjects(folder, ['--exclude=refs/stash', '--all'], signal);
-  for (const blob of there) {
-    if (others.has(blob)) held.set(blob, 'commit');
-    else if (stashed.has(blob)) held.set(blob, 'stash');
-  }
-  return held;
 }
 
 /** The commit to which a name leads; undefined if there is none. */
@@ -192,48 +153,6 @@ export async function readBlobs(
     const start = end + 1;
     at = type === 'blob' ? start + Number(size) + 1 : start;
     return type === 'blob' && at <= stdout.length ? stdout.subarray(start, at - 1) : undefined;
-  });
-}
-
-/** Commits that lose what leads to them. */
-export interface Dropped {
-  readonly commits: readonly string[];
-  /** Commits that stay. */
-  readonly keep: readonly string[];
-  /** Patterns of references that go. Without it, all of them go, and the repository. */
-  readonly without?: readonly string[];
-  /** True if the present files go, too. */
-  readonly takesFiles?: true;
-}
-
-/** Content that git has, with a path of it from the top of the repository. */
-export interface GitContent {
-  readonly path: string;
-  readonly blob: string;
-}
-
-/** The contents that only these commits have: no other reference, no present file. */
-export async function onlyIn(
-  folder: string,
-  { commits, keep, without, takesFiles }: Dropped,
-  signal: AbortSignal,
-): Promise<readonly GitContent[]> {
-  const others = without === undefined ? [] : [...without.map((ref) => `--exclude=${ref}`), '--all'];
-  const args = ['rev-list', '--objects', ...commits, '--not', ...keep, ...others];
-  const listed = await git(folder, args, { signal });
-  const lines = listed.ok ? listed.stdout.toString('utf8').split('\n') : [];
-  const objects = lines.filter((line) => line.includes(' '));
-  if (objects.length === 0) return [];
-  const known = without === undefined ? new Set() : await blobsIn(folder, checkedOut(folder), signal);
-  const input = objects.filter((line) => !known.has(line.slice(0, line.indexOf(' ')))).join('\n');
-  const format = '--batch-check=%(objecttype) %(objectname) %(rest)';
-  const types = await git(folder, ['cat-file', format], { signal, input });
-  const top = repositoryAround(folder) ?? folder;
-  return (types.ok ? types.stdout.toString('utf8').split('\n') : []).flatMap((line) => {
-    const [type, blob = '', ...names] = line.split(' ');
-    const path = names.join(' ');
-    const isThere = takesFiles === undefined && hasContent(join(top, path), blob);
-    return type === 'blob' && !isThere ? [{ path, blob }] : [];
   });
 }
 

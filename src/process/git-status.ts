@@ -1,6 +1,4 @@
-import { dirname, relative } from 'node:path';
 import { git, namesPrinted, repositoryAround } from './git.ts';
-import { hasContent } from './git-refs.ts';
 
 /** A file of a repository that differs from the last commit. */
 export interface GitStatus {
@@ -22,26 +20,22 @@ interface StatusQuery {
   readonly paths: readonly string[];
   /** The files to list besides tracked ones: none, untracked files, or ignored ones too. */
   readonly others: 'no' | 'untracked' | 'ignored';
-  /** True if the paths are names of files, not patterns. */
-  readonly isLiteral?: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
  * The files below a folder, or those that paths match, that differ from the last commit. Leaves out
- * submodules. Undefined if git fails.
+ * submodules. Empty if git fails.
  */
-async function statusIn(
+export async function statusOf(
   folder: string,
-  { paths, others, isLiteral, signal }: StatusQuery,
-): Promise<readonly GitStatus[] | undefined> {
+  { paths, others, signal }: StatusQuery,
+): Promise<readonly GitStatus[]> {
   const args = ['status', '--porcelain=v2', '-z', '--no-renames', '--ignore-submodules'];
   args.push(`--untracked-files=${others === 'no' ? 'no' : 'all'}`);
   if (others === 'ignored') args.push('--ignored=traditional');
-  const literal = isLiteral === true ? ['--literal-pathspecs'] : [];
-  const result = await git(folder, [...literal, ...args, '--', ...paths], { signal });
-  if (!result.ok) return undefined;
-  return statusPrinted(result);
+  const result = await git(folder, [...args, '--', ...paths], { signal });
+  return result.ok ? statusPrinted(result) : [];
 }
 
 /** The entries that `git status --porcelain=v2 -z --no-renames` prints. */
@@ -55,68 +49,6 @@ export function statusPrinted(result: Parameters<typeof namesPrinted>[0]): reado
     if (kind === '1') return [{ path: names.join(' '), index, file, committed, blob, mode }];
     return kind === 'u' ? [{ path: fields.slice(8).join(' '), index: '.', file: 'U', ...unknown }] : [];
   });
-}
-
-/** Like `statusIn`; empty if git fails. */
-export async function statusOf(folder: string, query: StatusQuery): Promise<readonly GitStatus[]> {
-  return (await statusIn(folder, query)) ?? [];
-}
-
-/**
- * The place where git has a file's present bytes: the last commit, the index, or nowhere. `ignored`:
- * nowhere, because git ignores the file. `no-repository`: the file is in no repository.
- */
-type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
-
-/** Git is asked for at most this many files by name. The length of a command line is limited. */
-const MAX_ASKED = 500;
-
-/** Says for each of these absolute paths of existing files where git has their bytes. Changes nothing. */
-export async function heldByGit(
-  paths: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, HeldByGit>> {
-  const held = new Map<string, HeldByGit>();
-  const tops = new Map<string | undefined, string[]>();
-  const folders = new Map(
-    [...new Set(paths.map((path) => dirname(path)))].map((each) => [each, repositoryAround(each)]),
-  );
-  for (const path of paths) {
-    const top = folders.get(dirname(path));
-    const own = tops.get(top);
-    if (own === undefined) tops.set(top, [path]);
-    else own.push(path);
-  }
-  for (const [top, own] of tops) {
-    const states = top === undefined ? undefined : await statesOf(top, own, signal);
-    const otherwise = top === undefined ? 'no-repository' : 'nowhere';
-    for (const path of own) held.set(path, states?.(path) ?? otherwise);
-  }
-  return held;
-}
-
-async function statesOf(
-  top: string,
-  own: readonly string[],
-  signal: AbortSignal,
-): Promise<((path: string) => HeldByGit) | undefined> {
-  const paths = own.length > MAX_ASKED ? [] : own.map((path) => relative(top, path));
-  const listed = await statusIn(top, { paths, others: 'ignored', isLiteral: true, signal });
-  if (listed === undefined) return undefined;
-  const files = new Map(listed.map((each) => [each.path, each]));
-  const folders = listed.filter(({ path }) => path.endsWith('/'));
-  return (absolute) => {
-    const name = relative(top, absolute);
-    const found = files.get(name) ?? folders.find(({ path }) => name.startsWith(path));
-    return found === undefined ? 'commit' : stateOf(absolute, found);
-  };
-}
-
-function stateOf(path: string, { index, file, committed }: GitStatus): HeldByGit {
-  if (index === '!') return 'ignored';
-  if (index === '?' || file === 'U') return 'nowhere';
-  if (file === '.') return 'index';
-  return index !== '.' && hasContent(path, committed) ? 'commit' : 'nowhere';
 }
 
 /** The paths that `git clean` with these arguments would remove, as git prints them in a dry run. */

@@ -171,8 +171,9 @@ export class Announcements {
    * line may run if the session repeats it in this turn and the same things are at risk.
    */
   async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
-    const { line } = coming;
-    const denied = await deniedChanges(this.#scene, { changes, line }, (judged) => this.#othersOn(judged));
+    const denied = await deniedChanges(this.#scene, { ...coming, changes }, (judged) =>
+      this.#othersOn(judged),
+    );
     if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
     const refusal = await destructionOf(this.#scene, coming, changes);
     if (refusal === undefined) return { ok: true };

@@ -12,16 +12,8 @@ import {
   isMainWorktree,
   repositoryAround,
 } from '../../process/git.ts';
-import {
-  commitOf,
-  type Dropped,
-  detachedOnly,
-  type GitContent,
-  hasHistory,
-  type LoggedRef,
-  onlyIn,
-  stashesIn,
-} from '../../process/git-refs.ts';
+import { type Dropped, type GitContent, onlyIn } from '../../process/git-copies.ts';
+import { commitOf, detachedOnly, hasHistory, type LoggedRef, stashesIn } from '../../process/git-refs.ts';
 import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
 import { listedNames, namesOfFiles } from '../../process/named-files.ts';
 import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../process/own-files.ts';
@@ -411,7 +403,7 @@ export class Threats {
   }
 
   #onlyIn(folder: string, dropped: Dropped): Promise<readonly GitContent[]> {
-    return onlyIn(folder, dropped, this.#signal);
+    return onlyIn(folder, dropped, { facts: this.#world.processes.gitFacts, signal: this.#signal });
   }
 
   #file(path: string, why: OnlyCopy, by: Pick<Threat, 'isNamed'> = {}): void {

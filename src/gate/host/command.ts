@@ -17,8 +17,8 @@ import type { Notice } from '../../model/results.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { gitFolderOf, worktreesAround } from '../../process/git.ts';
+import { GitCopies } from '../../process/git-copies.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
-import { heldByGit } from '../../process/git-status.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { fileState, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
@@ -34,7 +34,7 @@ import { keepBefore } from './shown.ts';
  * runs. The most recently seen files take precedence.
  */
 const MAX_SEEN = 2000;
-/** If a line names more paths than this, git is asked which of them are committed. */
+/** If a line names more paths than this, those that git has are left to the snapshots. */
 const MANY_PATHS = 50;
 /** Time limits for git, in milliseconds. */
 export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
@@ -78,7 +78,7 @@ export async function keepBytesBefore(
   const { deltas } = keeping;
   const seen = await seenFiles(scene);
   for (const delta of seen) deltas.set(delta.key, delta);
-  const named = layer === 'expected' ? paths : await withoutCommitted(world, paths);
+  const named = layer === 'expected' ? paths : await withoutHeld(world, paths);
   for (const path of named) {
     const delta = await deltaAt(world, path);
     if (delta !== undefined && !deltas.has(delta.key)) deltas.set(delta.key, delta);
@@ -112,18 +112,18 @@ export async function keepBytesBefore(
   return { deltas: [...deltas.values()], writes, command };
 }
 
-/** Leaves out committed files if there are many paths. The git snapshots cover those. */
-async function withoutCommitted(world: World, paths: readonly string[]): Promise<readonly string[]> {
+/** Leaves out files whose content git has, if there are many. The git snapshots cover those. */
+async function withoutHeld(world: World, paths: readonly string[]): Promise<readonly string[]> {
   if (paths.length <= MANY_PATHS) return paths;
   const files = paths.map((path) => {
     const found = world.workspace.resolve(path, 'undo');
     return { path, absolute: found.ok ? found.path.absolute : path };
   });
-  const held = await heldByGit(
-    files.map(({ absolute }) => absolute),
-    AbortSignal.timeout(SNAPSHOT_MS.before),
-  );
-  return files.flatMap(({ path, absolute }) => (held.get(absolute) === 'commit' ? [] : [path]));
+  const signal = AbortSignal.timeout(SNAPSHOT_MS.before);
+  const { workspace, processes } = world;
+  const copies = new GitCopies(processes.gitFacts, { signal, folders: workspace.roots, search: 'checkouts' });
+  const held = await copies.heldAmong(files.map(({ absolute }) => ({ path: absolute })));
+  return files.flatMap(({ path, absolute }) => (held.has(absolute) ? [] : [path]));
 }
 
 /** The git snapshots of the roots, and the trees that are kept completely. */

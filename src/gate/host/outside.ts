@@ -1,11 +1,11 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import { isWithin } from '../../model/path.ts';
 import type { OutsidePaths } from '../../model/session.ts';
 import type { Action } from '../../model/verdict.ts';
-import { gitFolderOf } from '../../process/git.ts';
-import { heldByGit } from '../../process/git-status.ts';
+import { gitFolderOf, ignoredByGit, repositoryAround } from '../../process/git.ts';
+import { GitCopies } from '../../process/git-copies.ts';
 import { entriesOf, isThere, linkedTo, realFolder, withRealFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
@@ -86,15 +86,20 @@ async function threatsOutside(
   const sweeps = line.sweeps();
   if (sweeps.length === 0 && named.length === 0) return [];
   const found = await new Threats(world, { cwd: place.cwd, where: 'outside', signal }).of(sweeps, named);
-  const atWork = found.flatMap(({ path, why }) => (why === 'at-work' ? [path] : []));
-  const held = await heldByGit(atWork, signal);
-  return found.flatMap((threat): Threat[] => {
-    const { path, kind } = threat;
-    const state = held.get(path);
-    if (state === 'commit' || state === 'index') return [];
-    if ((state ?? threat.why) === 'ignored' && isOutput(world, path.slice(1))) return [];
-    return [kind === 'file' ? { ...threat, why: 'outside' } : threat];
-  });
+  const copies = new GitCopies(world.processes.gitFacts, { signal, folders: [], search: 'checkouts' });
+  const held = await copies.heldAmong(found.filter(({ why }) => why === 'at-work'));
+  const left: Threat[] = [];
+  for (const threat of found) {
+    const { path, kind, why } = threat;
+    if (held.has(path) || (isOutput(world, path.slice(1)) && (await isIgnored(path, why)))) continue;
+    left.push(kind === 'file' ? { ...threat, why: 'outside' } : threat);
+  }
+  return left;
+}
+
+async function isIgnored(path: string, why: Threat['why']): Promise<boolean> {
+  const top = why === 'at-work' ? repositoryAround(dirname(path)) : undefined;
+  return top === undefined ? why === 'ignored' : (await ignoredByGit(top, [path])).size > 0;
 }
 
 /** The references, logs and indexes of the repositories outside in which git commands of a line work. */

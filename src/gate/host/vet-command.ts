@@ -1,8 +1,7 @@
-import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
+import { dirname } from 'node:path';
 import type { Refusal, RefusalCode } from '../../model/verdict.ts';
-import { heldByGit } from '../../process/git-status.ts';
-import { gitNames } from '../authors.ts';
-import { readableAt } from '../found.ts';
+import { ignoredByGit, repositoryAround } from '../../process/git.ts';
+import type { GitCopies } from '../../process/git-copies.ts';
 import { isOutput } from '../outputs.ts';
 import type { Denied } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
@@ -10,7 +9,7 @@ import type { World } from '../world.ts';
 import { type AllowedChanges, judgeAll } from './judge-all.ts';
 import { type ShellChange, statsAt } from './line-changes.ts';
 import { isOwnWork } from './own-work.ts';
-import { heldBeside } from './would-destroy.ts';
+import { type ComingLine, copiesBeside } from './would-destroy.ts';
 
 /** Refusal codes to ignore for a command that edits in place: its result is checked afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
@@ -39,14 +38,15 @@ type OnOthers = (judged: AllowedChanges) => Promise<{ readonly refusal: Refusal 
  */
 export async function deniedChanges(
   scene: ShownScene,
-  { changes, line }: { readonly changes: readonly ShellChange[]; readonly line: ShellLine },
+  { changes, line, cwd }: Pick<ComingLine, 'line' | 'cwd'> & { readonly changes: readonly ShellChange[] },
   onOthers: OnOthers,
 ): Promise<readonly Judged[]> {
   const lost: Lost[] = [];
-  const committed = changes.length > MAX_DENIED ? await committedAmong(scene.world, changes) : new Set();
+  const copies = copiesBeside(scene.world, { line, cwd }, AbortSignal.timeout(GIT_MS));
+  const held = changes.length > MAX_DENIED ? await heldAmong(scene.world, changes, copies) : new Set();
   for (const change of changes) {
     if (lost.length >= MAX_DENIED) break;
-    if (committed.has(change)) continue;
+    if (held.has(change)) continue;
     if (isFolderOrNothing(scene.world, change)) continue;
     const denied = await deniedChange(scene, change, onOthers);
     const [first] = denied;
@@ -55,23 +55,25 @@ export async function deniedChanges(
     lost.push({ change, denied });
   }
   if (lost.length === 0) return [];
-  return (await existingNowhereElse(scene, lost, line)).flatMap(({ denied }) => denied);
+  return (await existingNowhereElse(scene, lost, copies)).flatMap(({ denied }) => denied);
 }
 
-/** Finds the changes that only destroy files that are in the last commit and that no rule protects. */
-async function committedAmong(
-  world: World,
+/** Finds the changes that only destroy files whose content git keeps and that no rule protects. */
+async function heldAmong(
+  { workspace }: World,
   changes: readonly ShellChange[],
+  copies: GitCopies,
 ): Promise<ReadonlySet<ShellChange>> {
   const paths = new Map<ShellChange, string>();
   for (const change of changes) {
     const { intent, how } = change;
     if (how !== 'destroy' || intent.kind === 'move') continue;
-    const found = world.workspace.resolve(intent.path, 'delete');
+    const found = workspace.resolve(intent.path, 'delete');
     if (found.ok) paths.set(change, found.path.absolute);
   }
-  const held = await heldByGit([...paths.values()], AbortSignal.timeout(GIT_MS));
-  return new Set([...paths.keys()].filter((change) => held.get(paths.get(change) ?? '') === 'commit'));
+  const files = [...paths].map(([{ unstages }, path]) => ({ path, unstages }));
+  const held = await copies.heldAmong(files);
+  return new Set([...paths.keys()].filter((change) => held.has(paths.get(change) ?? '')));
 }
 
 interface Lost {
@@ -115,42 +117,35 @@ async function deniedChange(
 }
 
 /**
- * The changes that destroy bytes which exist nowhere else: not in the last commit or, if it stays,
- * in the index. Leaves out the session's own work and what tools can make again.
+ * The changes that destroy bytes which exist nowhere else: neither staged nor in a commit. Leaves
+ * out the session's own work and what tools can make again.
  */
 async function existingNowhereElse(
   scene: ShownScene,
   lost: readonly Lost[],
-  line: ShellLine,
+  copies: GitCopies,
 ): Promise<readonly Lost[]> {
   const { world } = scene;
   const places = lost.map((each) => {
-    const { intent } = each.change;
-    const resolved = world.workspace.resolve(
-      intent.kind === 'move' ? intent.destination : intent.path,
-      'status',
-    );
-    return { ...each, path: resolved.ok ? resolved.path : undefined };
+    const { intent, unstages } = each.change;
+    const path = intent.kind === 'move' ? intent.destination : intent.path;
+    const resolved = world.workspace.resolve(path, 'status');
+    return resolved.ok
+      ? { each, path: resolved.path.absolute, relative: resolved.path.relative, unstages }
+      : { each };
   });
-  const absolute = places.flatMap(({ path }) => path?.absolute ?? []);
-  const signal = AbortSignal.timeout(GIT_MS);
-  const held = await heldByGit(absolute, signal);
-  const found: (Lost & { readonly names: readonly string[] })[] = [];
-  for (const { path, ...each } of places) {
-    const state = path === undefined ? 'nowhere' : held.get(path.absolute);
-    const isHeld = state === 'commit' || (state === 'index' && each.change.unstages !== true);
-    const isUnknownToGit = state === 'ignored' || state === 'no-repository';
-    const isMade = isUnknownToGit && path !== undefined && isOutput(world, path.relative);
-    const isOurs = path !== undefined && (await isOwnWork(scene, path.absolute));
-    if (!isHeld && !isMade && !isOurs) found.push({ ...each, names: await namesAt(world, path?.key) });
+  const held = await copies.heldAmong(places.filter((place) => place.path !== undefined));
+  const found: Lost[] = [];
+  for (const { each, path, relative } of places) {
+    if (path === undefined) found.push(each);
+    else if (held.has(path) || (await isOwnWork(scene, path))) continue;
+    else if (!isOutput(world, relative) || !(await isUnknownToGit(path))) found.push(each);
   }
-  const { contents, dropsRefs } = heldBeside(world, line, signal);
-  const others = await contents.held(dropsRefs ? [] : found.flatMap(({ names }) => names));
-  return found.filter(({ names }) => !names.some((name) => others.has(name)));
+  return found;
 }
 
-/** The names that git may give to the present content of a file. */
-async function namesAt(world: World, key: string | undefined): Promise<readonly string[]> {
-  const found = key === undefined ? undefined : await readableAt(world, key);
-  return found?.snapshot === undefined ? [] : gitNames(found.snapshot.bytes);
+/** True for a file that git ignores, or that is in no repository. */
+async function isUnknownToGit(path: string): Promise<boolean> {
+  const top = repositoryAround(dirname(path));
+  return top === undefined || (await ignoredByGit(top, [path])).size > 0;
 }

@@ -10,8 +10,10 @@ import type { EntryOf, NewEntry } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import { defined } from '../../model/record.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
+import { GitCopies, gitNames } from '../../process/git-copies.ts';
 import { readBlobs } from '../../process/git-refs.ts';
-import { authorOf, gitNames, HeldContents, isOwnRepository } from '../authors.ts';
+import { realFolder } from '../../process/own-files.ts';
+import { authorOf, isOwnRepository } from '../authors.ts';
 import { readableAt } from '../found.ts';
 import { holdsOurs } from '../guarded-files.ts';
 import { reachOutside } from '../outside.ts';
@@ -60,7 +62,7 @@ export async function destructionOf(
   const inside = await new Threats(world, { cwd, where: 'inside', signal }).of(sweeps, named);
   const threats = [...inside, ...beyond];
   if (threats.length === 0) return undefined;
-  const owners = new Owners(scene, heldBeside(world, line, signal), signal);
+  const owners = new Owners(scene, copiesBeside(world, { line, cwd }, signal), signal);
   const found: OwnedThreat[] = [];
   for (const [at, threat] of threats.entries()) {
     const { owner, names } = at < MAX_AUTHORS ? await owners.of(threat) : USERS;
@@ -82,22 +84,21 @@ async function endsOwnEntries(world: World, { why, path }: Threat): Promise<bool
 /** The kinds of sweeps that may remove a reference or a stash. */
 const DROPS: ReadonlySet<Sweep['kind']> = new Set(['stash', 'refs', 'history', 'pop', 'alias', 'fed']);
 
-/** The copies in git that a line leaves, so that the files it removes are not lost. */
-export interface HeldBeside {
-  readonly contents: HeldContents;
-  /** True if the line may remove references or stashes. Then only copies in checked-out commits count. */
-  readonly dropsRefs: boolean;
-}
-
-export function heldBeside(world: World, line: ShellLine, signal: AbortSignal): HeldBeside {
+/** The copies in git that a line leaves. If it may remove references, only those in checked-out commits. */
+export function copiesBeside(
+  { workspace, processes }: World,
+  { line, cwd }: Pick<ComingLine, 'line' | 'cwd'>,
+  signal: AbortSignal,
+): GitCopies {
   const sweeps = line.sweeps();
   const takesTrees = sweeps.some(
     (each) => each.kind === 'worktree' || (each.kind === 'removal' && each.of === 'trees'),
   );
   // The line may remove another repository together with a folder, so do not search other repositories.
-  const folders = takesTrees ? [] : sweeps.map(({ folder }) => folder);
+  const others = takesTrees ? [] : sweeps.map(({ folder }) => realFolder(resolve(cwd, folder)));
   const dropsRefs = line.harm() === 'git' || sweeps.some(({ kind }) => DROPS.has(kind));
-  return { contents: new HeldContents(world, { signal, folders }), dropsRefs };
+  const folders = [...workspace.roots, ...others];
+  return new GitCopies(processes.gitFacts, { signal, folders, search: dropsRefs ? 'checkouts' : 'all' });
 }
 
 /** The absolute paths of files that a line destroys or replaces and that other sessions have changed. */
@@ -170,12 +171,12 @@ const USERS: Owned = { owner: 'user' };
 
 class Owners {
   readonly #scene: ShownScene;
-  readonly #beside: HeldBeside;
+  readonly #copies: GitCopies;
   readonly #signal: AbortSignal;
 
-  constructor(scene: ShownScene, beside: HeldBeside, signal: AbortSignal) {
+  constructor(scene: ShownScene, copies: GitCopies, signal: AbortSignal) {
     this.#scene = scene;
-    this.#beside = beside;
+    this.#copies = copies;
     this.#signal = signal;
   }
 
@@ -190,9 +191,10 @@ class Owners {
 
   /** Leaves out the user's files and staged content of which a reference or a stash keeps a copy. */
   async notHeld(found: readonly OwnedThreat[]): Promise<readonly OwnedThreat[]> {
-    const names = this.#beside.dropsRefs ? [] : found.flatMap((each) => each.names ?? []);
-    const held = await this.#beside.contents.held(names);
-    return found.filter((each) => each.names?.some((name) => held.has(name)) !== true);
+    const namesOf = ({ kind, names = [] }: OwnedThreat): readonly string[] =>
+      kind === 'file' || kind === 'index' ? names : [];
+    const held = await this.#copies.holders(found.flatMap(namesOf));
+    return found.filter((each) => !namesOf(each).some((name) => held.has(name)));
   }
 
   async #ofContents({ top, blobs }: Required<Threat>['contents']): Promise<Owned> {
@@ -231,11 +233,11 @@ class Owners {
     readonly before: State;
     readonly bytes: Uint8Array | undefined;
   }): Promise<Owner> {
-    const { contents: held } = this.#beside;
-    if (content.bytes !== undefined && (await held.isCommitted(content.bytes))) return 'nobody';
+    const copies = this.#copies;
+    if (content.bytes !== undefined && (await copies.isCheckedOut(content.bytes))) return 'nobody';
     const { world, knowledge } = this.#scene;
     const own = knowledge.session;
-    const author = await authorOf(world, content, { own, held });
+    const author = await authorOf(world, content, { own, copies });
     if (author === own) return 'nobody';
     return author === undefined ? 'user' : activeWriter(world, author);
   }

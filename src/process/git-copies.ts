@@ -1,9 +1,9 @@
 import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { unlessErrno } from '../model/fault.ts';
 import { git, gitFolderOf, repositoryAround, worktreeGitFolder } from './git.ts';
 import type { GitFacts, TrackedFiles } from './git-blobs.ts';
-import { stampInIndex } from './git-index.ts';
+import { isAsStaged } from './git-index.ts';
 import { blobOf, blobsIn, checkedOut, listedObjects, stashesIn } from './git-refs.ts';
 
 /** The place where git has a content: a commit, checked out or not, or only a stash. */
@@ -95,10 +95,10 @@ export class GitCopies {
     const top = repositoryAround(folder);
     if (top === undefined) return undefined;
     const index = join(worktreeGitFolder(top), 'index');
-    const stats = unlessErrno(() => statSync(index, { bigint: true }));
+    const stats = unlessErrno(() => statSync(index));
     if (stats === undefined) return undefined;
     const tracked = await this.#facts.staged(top, index, this.#options.signal);
-    return { top, tracked, writtenNs: stats.mtimeNs };
+    return { top, tracked, writtenMs: stats.mtimeMs };
   }
 }
 
@@ -106,7 +106,7 @@ export class GitCopies {
 interface KnownIndex {
   readonly top: string;
   readonly tracked: TrackedFiles;
-  readonly writtenNs: bigint;
+  readonly writtenMs: number;
 }
 
 /** Larger files are not compared with what git has, unless their stat fields are those in the index. */
@@ -117,12 +117,12 @@ function namesAt(
   path: string,
   index: KnownIndex | undefined,
 ): { readonly names: readonly string[]; readonly isStaged: boolean } {
-  const stats = unlessErrno(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
+  const stats = unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }));
   if (stats === undefined) return { names: [], isStaged: false };
-  const entry = index?.tracked.get(relative(index.top, path));
+  const entry = index?.tracked.get(path.slice(index.top.length + 1));
   // A file as young as the index may have changed without another time.
-  const isSettled = index !== undefined && stats.mtimeNs < index.writtenNs;
-  if (entry !== undefined && isSettled && entry.stamp === stampInIndex(stats))
+  const isSettled = index !== undefined && stats.mtimeMs < index.writtenMs;
+  if (entry !== undefined && isSettled && isAsStaged(entry, stats))
     return { names: [entry.blob], isStaged: true };
   const bytes = unlessErrno(() => {
     if (stats.isSymbolicLink()) return Buffer.from(readlinkSync(path));
@@ -200,6 +200,8 @@ export interface Dropped {
 export interface GitContent {
   readonly path: string;
   readonly blob: string;
+  /** The content, if it was read. */
+  readonly bytes?: Buffer;
 }
 
 /** The contents that only these commits have: no other reference, no present file. */
@@ -216,16 +218,38 @@ export async function onlyIn(
   if (objects.length === 0) return [];
   const known =
     without === undefined ? new Set() : await facts.contentsOf(folder, checkedOut(folder), signal);
-  const input = objects.filter((line) => !known.has(line.slice(0, line.indexOf(' ')))).join('\n');
-  const format = '--batch-check=%(objecttype) %(objectname) %(rest)';
-  const types = await git(folder, ['cat-file', format], { signal, input });
+  const asked = objects.filter((line) => !known.has(line.slice(0, line.indexOf(' '))));
   const top = repositoryAround(folder) ?? folder;
-  return (types.ok ? types.stdout.toString('utf8').split('\n') : []).flatMap((line) => {
-    const [type, blob = '', ...names] = line.split(' ');
-    const path = names.join(' ');
-    const isThere = takesFiles === undefined && hasContent(join(top, path), blob);
-    return type === 'blob' && !isThere ? [{ path, blob }] : [];
-  });
+  return (await blobsAmong(folder, asked, signal)).filter(
+    ({ path, blob }) => takesFiles === true || !hasContent(join(top, path), blob),
+  );
+}
+
+/** The blobs among objects are read if there are at most this many objects. */
+const MAX_READ = 100;
+
+/** The blobs among the objects that `git rev-list --objects` lists. */
+async function blobsAmong(
+  folder: string,
+  objects: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly GitContent[]> {
+  if (objects.length === 0) return [];
+  const isRead = objects.length <= MAX_READ;
+  const format = '%(objecttype) %(objectname) %(objectsize) %(rest)';
+  const args = ['cat-file', `--batch${isRead ? '' : '-check'}=${format}`];
+  const { stdout } = await git(folder, args, { signal, input: `${objects.join('\n')}\n` });
+  const blobs: GitContent[] = [];
+  let at = 0;
+  for (let end = stdout.indexOf('\n'); end >= 0; end = stdout.indexOf('\n', at)) {
+    const [type, blob = '', size, ...names] = stdout.toString('utf8', at, end).split(' ');
+    const start = end + 1;
+    const isFound = isRead && size !== undefined;
+    at = isFound ? start + Number(size) + 1 : start;
+    const bytes = isFound ? { bytes: stdout.subarray(start, at - 1) } : {};
+    if (type === 'blob') blobs.push({ path: names.join(' '), blob, ...bytes });
+  }
+  return blobs;
 }
 
 /** True if a file has the content to which git gives this name. */

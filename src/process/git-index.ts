@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
+import type { Stats } from 'node:fs';
 
 /**
  * Byte offsets in an entry of a git index. An entry holds, in this order: stat fields, mode, owner,
  * group, size, hash, flags, name.
  */
-const DEVICE_AT = 16;
+const MTIME_AT = 8;
 const INODE_AT = 20;
 const MODE_AT = 24;
 const SIZE_AT = 36;
 const HASH_AT = 40;
 const HEADER_BYTES = 12;
-const NS_PER_S = 1_000_000_000n;
 /** The name of the extension that marks a split index, which has its other entries in another file. */
 const SPLIT_INDEX = 'link';
 
@@ -38,8 +37,8 @@ export interface Tracked {
    * Absent if git does not trust its own stat fields of this file.
    */
   readonly size?: number;
-  /** The stat fields of the file, as `stampInIndex` gives them, under the same condition. */
-  readonly stamp?: string;
+  /** Stat fields of the file, under the same condition. */
+  readonly stamp?: { readonly mtimeMs: number; readonly ctimeMs: number; readonly ino: number };
   /** Present if the user has told git not to look at the file: `assume-unchanged`, `skip-worktree`. */
   readonly marked?: 'assumed' | 'skipped';
 }
@@ -78,26 +77,31 @@ export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | un
     const size = bytes.readUInt32BE(at + SIZE_AT);
     tracked.set(bytes.toString('utf8', nameAt, nameEnd), {
       ...trackedAs(bytes.toString('hex', at + HASH_AT, flagsAt), mode),
-      ...(size === 0 ? {} : { size, stamp: stampAt(bytes, at, size) }),
+      ...(size === 0 ? {} : { size, stamp: stampAt(bytes, at) }),
       ...(marked === undefined ? {} : { marked }),
     });
   }
   return places && tracked;
 }
 
-/** The times, the inode and the size in an entry of an index. */
-function stampAt(bytes: Buffer, at: number, size: number): string {
-  return `${bytes.toString('latin1', at, at + DEVICE_AT)}${bytes.readUInt32BE(at + INODE_AT)} ${size}`;
+/** A time in an entry, in milliseconds, as Node has it. */
+function timeAt(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) * 1000 + bytes.readUInt32BE(at + 4) / 1_000_000;
 }
 
-/** The stat fields of a file as an entry of an index has them, without its device. */
-export function stampInIndex({ ctimeNs, mtimeNs, ino, size }: BigIntStats): string {
-  const times = Buffer.alloc(DEVICE_AT);
-  for (const [at, timeNs] of [ctimeNs, mtimeNs].entries()) {
-    times.writeUInt32BE(Number(BigInt.asUintN(32, timeNs / NS_PER_S)), at * 8);
-    times.writeUInt32BE(Number(timeNs % NS_PER_S), at * 8 + 4);
-  }
-  return `${times.toString('latin1')}${BigInt.asUintN(32, ino)} ${BigInt.asUintN(32, size)}`;
+function stampAt(bytes: Buffer, at: number): NonNullable<Tracked['stamp']> {
+  return {
+    ctimeMs: timeAt(bytes, at),
+    mtimeMs: timeAt(bytes, at + MTIME_AT),
+    ino: bytes.readUInt32BE(at + INODE_AT),
+  };
+}
+
+/** True if a file has the stat fields that the index has of it, so that it has the content of its blob. */
+export function isAsStaged(entry: Tracked, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
+  const { stamp } = entry;
+  const isSame = stamp?.mtimeMs === mtimeMs && stamp.ctimeMs === ctimeMs && stamp.ino === ino % 2 ** 32;
+  return isSame && entry.size === size % 2 ** 32;
 }
 
 /** The mark by which git skips a path in the work tree or assumes that it is unchanged. */

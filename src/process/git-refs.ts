@@ -131,6 +131,9 @@ export async function commitOf(
   name: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const own = name.startsWith('refs/heads/') ? gitFolderOf(folder) : undefined;
+  const branch = own === undefined ? undefined : branchesOf(own).get(name);
+  if (branch !== undefined && isHash(branch)) return branch;
   const args = ['rev-parse', '--quiet', '--verify', '--end-of-options', `${name}^{commit}`];
   const result = await git(folder, args, { signal });
   const hash = result.ok ? result.stdout.toString('utf8').trim() : '';

@@ -54,7 +54,7 @@ export function linkedTo(path: string): string | undefined {
 }
 
 /** The path with its folder's links resolved. A link at its end stays. */
-export function withRealFolder(path: string): string {
+function withRealFolder(path: string): string {
   return join(realFolder(dirname(path)), basename(path));
 }
 

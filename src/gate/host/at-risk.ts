@@ -249,10 +249,11 @@ export class Threats {
     for (const name of names) {
       const path = resolve(this.#cwd, name);
       const inGit = /^(.*?)\/\.git(?:\/(.*))?$/.exec(path);
+      // Files that a line names are judged one by one.
+      if (inGit === null && of === 'files') continue;
       const entry = entryAt(path);
       if (entry !== undefined && inGit !== null)
         await this.#gitFile(realFolder(inGit[1] ?? ''), inGit[2] ?? '');
-      // Files that a line names are judged one by one.
       else if (entry?.kind === 'folder' && of === 'trees') folders.push(realFolder(path));
     }
     const { roots } = this.#world.workspace;

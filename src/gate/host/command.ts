@@ -25,7 +25,7 @@ import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { Keeping, keepLoose, keepOutside, keepOwnFiles } from './keep.ts';
 import type { EndState } from './known-after.ts';
-import { changesOfLine, type LinePlace } from './line-changes.ts';
+import { changeablePaths, changesOfLine, type LinePlace } from './line-changes.ts';
 import { outsideOfLine } from './outside.ts';
 import { keepBefore } from './shown.ts';
 
@@ -115,15 +115,13 @@ export async function keepBytesBefore(
 /** Leaves out files whose content git has, if there are many. The git snapshots cover those. */
 async function withoutHeld(world: World, paths: readonly string[]): Promise<readonly string[]> {
   if (paths.length <= MANY_PATHS) return paths;
-  const files = paths.map((path) => {
-    const found = world.workspace.resolve(path, 'undo');
-    return { path, absolute: found.ok ? found.path.absolute : path };
-  });
+  const named = changeablePaths(world, 'undo');
+  const files = paths.map((path) => ({ given: path, path: named(path)?.key ?? '' }));
   const signal = AbortSignal.timeout(SNAPSHOT_MS.before);
   const { workspace, processes } = world;
   const copies = new GitCopies(processes.gitFacts, { signal, folders: workspace.roots, search: 'checkouts' });
-  const held = await copies.heldAmong(files.map(({ absolute }) => ({ path: absolute })));
-  return files.flatMap(({ path, absolute }) => (held.has(absolute) ? [] : [path]));
+  const held = await copies.heldAmong(files.filter(({ path }) => path !== ''));
+  return files.flatMap(({ given, path }) => (held.has(path) ? [] : [given]));
 }
 
 /** The git snapshots of the roots, and the trees that are kept completely. */

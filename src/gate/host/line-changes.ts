@@ -1,11 +1,13 @@
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { patchIntents } from '../../dialect/calls/patch.ts';
 import type { Destroyed } from '../../dialect/calls/shell/destroyed.ts';
 import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../../dialect/calls/shell/words.ts';
 import { type HostIntent, locatedIntent } from '../../model/intent.ts';
+import type { ResolvedPath } from '../../model/path.ts';
 import { defined } from '../../model/record.ts';
+import type { Action } from '../../model/verdict.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
 import { entryAt, pathsBelow } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
@@ -127,4 +129,26 @@ export function statsAt(
 ): Found['stats'] | undefined {
   const resolved = workspace.resolve(path, 'status', links);
   return resolved.ok && resolved.exists ? resolved.stats : undefined;
+}
+
+/**
+ * Names paths that an action may change, and checks each folder only once. Undefined for a path that
+ * is protected, outside the workspace, or behind a link.
+ */
+export function changeablePaths(
+  { workspace }: World,
+  action: Action,
+): (path: string) => ResolvedPath | undefined {
+  const folders = new Map<string, boolean>();
+  return (path) => {
+    const named = workspace.pathOf(path);
+    if (named === undefined || workspace.isRoot(named)) return undefined;
+    const folder = dirname(named.key);
+    if (!folders.has(folder)) {
+      const found = workspace.resolve(folder, 'status');
+      folders.set(folder, found.ok && found.path.key === folder);
+    }
+    const isFree = workspace.protectsFrom(named, action) === undefined && !workspace.isReadOnly(named.key);
+    return isFree && folders.get(folder) === true ? named : undefined;
+  };
 }

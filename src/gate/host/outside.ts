@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import { isWithin } from '../../model/path.ts';
@@ -6,7 +6,7 @@ import type { OutsidePaths } from '../../model/session.ts';
 import type { Action } from '../../model/verdict.ts';
 import { gitFolderOf, ignoredByGit, repositoryAround } from '../../process/git.ts';
 import { GitCopies } from '../../process/git-copies.ts';
-import { entriesOf, isThere, linkedTo, realFolder, withRealFolder } from '../../process/own-files.ts';
+import { entriesOf, isThere, linkedTo, realFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
 import { type Threat, Threats } from './at-risk.ts';
@@ -26,7 +26,7 @@ export async function outsideOfLine(
   line: ShellLine,
   { changes, place }: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
 ): Promise<OutsideOfLine> {
-  const at = (path: string): readonly string[] => absoluteOutside(world, place, path);
+  const at = outsideOf(world, place);
   const own = changes.map(({ intent, whole }) => ({
     paths: pathsOf(intent).flatMap((path) =>
       // A delete removes a link itself. A write follows it.
@@ -67,13 +67,18 @@ function actionOf(kind: HostIntent['kind']): Action {
   return kind === 'write' ? 'overwrite' : kind;
 }
 
-/** The path as an absolute one without links, if it is outside the workspace. */
-function absoluteOutside({ workspace }: World, { cwd }: LinePlace, path: string): readonly string[] {
-  const absolute = resolve(cwd, path);
-  const outcome = workspace.resolve(absolute, 'status');
-  if (outcome.ok || outcome.refusal.code !== 'OUTSIDE_WORKSPACE') return [];
-  const real = withRealFolder(absolute);
-  return workspace.roots.some((root) => isWithin(real, root)) ? [] : [real];
+/** Returns paths as absolute ones without links, if they are outside the workspace. */
+function outsideOf({ workspace }: World, { cwd }: LinePlace): (path: string) => readonly string[] {
+  const folders = new Map<string, string>();
+  return (path) => {
+    const absolute = resolve(cwd, path);
+    const folder = dirname(absolute);
+    const real = join(folders.get(folder) ?? realFolder(folder), basename(absolute));
+    folders.set(folder, dirname(real));
+    if (workspace.roots.some((root) => isWithin(real, root))) return [];
+    const outcome = workspace.resolve(absolute, 'status');
+    return outcome.ok || outcome.refusal.code !== 'OUTSIDE_WORKSPACE' ? [] : [real];
+  };
 }
 
 /** The losses of a line outside the workspace. Leaves out files whose bytes git has, and files that tools can rebuild. */

@@ -7,7 +7,7 @@ import type { Denied } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { type AllowedChanges, judgeAll } from './judge-all.ts';
-import { type ShellChange, statsAt } from './line-changes.ts';
+import { changeablePaths, type ShellChange, statsAt } from './line-changes.ts';
 import { isOwnWork } from './own-work.ts';
 import { type ComingLine, copiesBeside } from './would-destroy.ts';
 
@@ -60,16 +60,17 @@ export async function deniedChanges(
 
 /** Finds the changes that only destroy files whose content git keeps and that no rule protects. */
 async function heldAmong(
-  { workspace }: World,
+  world: World,
   changes: readonly ShellChange[],
   copies: GitCopies,
 ): Promise<ReadonlySet<ShellChange>> {
+  const named = changeablePaths(world, 'delete');
   const paths = new Map<ShellChange, string>();
   for (const change of changes) {
     const { intent, how } = change;
     if (how !== 'destroy' || intent.kind === 'move') continue;
-    const found = workspace.resolve(intent.path, 'delete');
-    if (found.ok) paths.set(change, found.path.absolute);
+    const path = named(intent.path);
+    if (path !== undefined) paths.set(change, path.key);
   }
   const files = [...paths].map(([{ unstages }, path]) => ({ path, unstages }));
   const held = await copies.heldAmong(files);

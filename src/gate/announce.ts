@@ -34,7 +34,7 @@ export async function announce(
     // The bytes that the change destroys are stored before it or with the announcement. Those of a
     // command were stored before.
     const images =
-      pending.host?.command === undefined ? await keepOldBytes(world, pending.entry.deltas ?? []) : undefined;
+      pending.host?.command === undefined ? await keepOldBytes(world, pending.entry.deltas) : undefined;
     await world.store.record({
       announce: pending,
       ...(entries.length === 0 ? {} : { entries }),

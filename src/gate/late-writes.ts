@@ -130,7 +130,7 @@ async function note(world: World, file: string, displaced: DisplacedFile): Promi
     throw error;
   }
   const { entry, path } = displaced;
-  return [{ change: entry.change ?? '', root: entry.root, path, kept }];
+  return [{ change: entry.change, root: entry.root, path, kept }];
 }
 
 function noticeOf(world: World, kept: string, { entry, path, others }: DisplacedFile): NewEntry {

@@ -13,7 +13,10 @@ import type { Delta, State } from '../model/delta.ts';
 import type { PendingChange } from '../model/entry.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { type RecoveredChange, recoverChange, type StartedDelta } from './recover.ts';
+import { recoverChange } from './recover.ts';
+
+type Recovering = Parameters<typeof recoverChange>[0];
+type RecoveredChange = Awaited<ReturnType<typeof recoverChange>>;
 
 const LINK: State = { kind: 'link', target: 'a' };
 const EDIT = delta('a', file('old'), file('new'));
@@ -58,7 +61,7 @@ function recover(
         if (side === undefined) throw new Error('cannot look');
         return side;
       },
-      takeBack: async (begun: readonly StartedDelta[]) => {
+      takeBack: async (begun: Parameters<Recovering['takeBack']>[0]) => {
         for (const { delta, current } of begun) {
           expect(tree[nameOf(delta.key)]).toEqual(current);
           if (!stuck.includes(nameOf(delta.key))) tree[nameOf(delta.key)] = delta.before;

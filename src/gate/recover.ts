@@ -207,14 +207,14 @@ function deltaBack({ delta, current }: StartedDelta): Delta {
  * journal. `not-done`: nothing changed, or the change was reverted. `unclear`: a file could not be
  * read, so the change stays pending.
  */
-export interface RecoveredChange {
+interface RecoveredChange {
   readonly change: string;
   readonly outcome: 'done' | 'partly' | 'not-done' | 'unclear';
   readonly deltas: readonly Delta[];
 }
 
 /** A delta that a dead process began. */
-export interface StartedDelta {
+interface StartedDelta {
   readonly delta: Delta;
   /** The current state of the path. */
   readonly current: State;

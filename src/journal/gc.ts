@@ -299,7 +299,7 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
 async function hashesOf(store: Store, purged: string | undefined): Promise<ReadonlySet<string>> {
   const isPurged = (key = ''): boolean => (purged === undefined ? isSecretPath(key) : isWithin(key, purged));
   const hashes = new Set<string>();
-  for await (const { deltas = [] } of walkEntries(store, { kinds: ['change'] }))
+  for await (const { deltas } of walkEntries(store, { kinds: ['change'] }))
     for (const sha256 of byPath(deltas)
       .filter((delta) => isPurged(delta.key))
       .flatMap(sidesOf))

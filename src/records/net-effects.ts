@@ -22,7 +22,7 @@ export function netEffects(changes: readonly ChangeEntry[]): NetEffect[] {
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {
     for (const { key, relative, before, after } of byPath(entry.deltas)) {
       const known = net.get(key);
-      const ids = (known?.ids ?? new Set<string>()).add(entry.change ?? '');
+      const ids = (known?.ids ?? new Set<string>()).add(entry.change);
       const root = known?.effect.root ?? rootOfPath(key, relative) ?? entry.root;
       const first = known?.effect.before ?? before;
       net.set(key, { effect: { root, key, relative, before: first, after, changes: [] }, ids });

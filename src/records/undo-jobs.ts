@@ -52,7 +52,7 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
   }
   if (session !== undefined || sinceMs !== undefined) return jobsPerRoot(store, request, path);
   const newest = await newestStanding(store, request, path?.key);
-  if (newest?.change === undefined) return [];
+  if (newest === undefined) return [];
   return [{ roots: rootsOf([newest]), selection: { change: newest.change, ...only } }];
 }
 

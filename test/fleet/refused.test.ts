@@ -8,7 +8,7 @@ import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresRecords } from '../../src/store/postgres/open.ts';
-import { SCHEMA_LOCK } from '../../src/store/postgres/server-functions.ts';
+import { SCHEMA_LOCK } from '../../src/store/postgres/schema.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';

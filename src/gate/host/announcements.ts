@@ -142,7 +142,7 @@ export class Announcements {
     const pending = await pendingObserved(this.#scene, { intents, call });
     if (pending === undefined) return;
     await announce(world, pending);
-    await keepBefore(world, pending.entry.deltas ?? []);
+    await keepBefore(world, pending.entry.deltas);
   }
 
   /**
@@ -332,7 +332,7 @@ export class Announcements {
   /** The answer if the host announces the same call again: the same change id, and the notices that apply now. */
   async #again({ change, entry, host }: PendingChange): Promise<AnnounceOutcome> {
     if (host?.untold !== undefined) return { ok: true, change, notices: [] };
-    const elsewhere = await changesElsewhere(this.#scene, entry.deltas ?? []);
+    const elsewhere = await changesElsewhere(this.#scene, entry.deltas);
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
@@ -344,7 +344,7 @@ export class Announcements {
     const shown = { credits, untold, times: to.options.times };
     await announce(world, pending, entries);
     try {
-      await keepBefore(world, pending.entry.deltas ?? []);
+      await keepBefore(world, pending.entry.deltas);
       for (const { key, expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);

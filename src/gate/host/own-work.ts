@@ -84,7 +84,7 @@ function leaves({ after }: Delta, fingerprint: Fingerprint): boolean {
  * The key of the file that a change moved here: the change removed a file with the bytes that are
  * here after it. The deltas of a shell command do not say that it was a move.
  */
-function movedFrom({ deltas = [] }: ChangeEntry, { key, after }: Delta): string | undefined {
+function movedFrom({ deltas }: ChangeEntry, { key, after }: Delta): string | undefined {
   if (after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
   const source = byPath(deltas).find(
     (other) =>

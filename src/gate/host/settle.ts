@@ -54,7 +54,7 @@ export function keysToSettle(
   { home }: World,
   { change, entry, locked = [] }: PendingChange,
 ): readonly string[] {
-  const keys = outermostKeys([...locked, ...(entry.deltas ?? []).flatMap(endsOf)]);
+  const keys = outermostKeys([...locked, ...entry.deltas.flatMap(endsOf)]);
   return keys.length === 0 ? [`${home}/settling/${change}`] : keys;
 }
 
@@ -359,7 +359,7 @@ async function overtakenAt(
   for (const { delta } of concerned) {
     const { key, relative, before } = delta;
     const last = changes.get(key);
-    if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
+    if (last === undefined || last.change === change || last.atMs < entry.atMs) continue;
     const left = lastAt(last.deltas, key)?.after;
     if (left === undefined || sameState(left, before)) continue;
     const notice = { kind: 'overtaken', path: relative, change: last.change, session: last.session } as const;

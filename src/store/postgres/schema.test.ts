@@ -3,8 +3,7 @@ import { readEntry } from '../../../test/store/samples.ts';
 import { describePostgres } from '../../../test/support/postgres.ts';
 import { PostgresConnection } from './connection.ts';
 import { openPostgresStore } from './open.ts';
-import { makeSchema, versionOf } from './schema.ts';
-import { SCHEMA_LOCK } from './server-functions.ts';
+import { makeSchema, SCHEMA_LOCK, versionOf } from './schema.ts';
 
 await describePostgres('the schema', (server) => {
   const connect = async (url: string): Promise<PostgresConnection> => {

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { errorText } from '../model/fault.ts';
+import { errnoOf, errorText } from '../model/fault.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType, readBody } from '../wire/http.ts';
 import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from '../wire/http-headers.ts';
@@ -36,6 +36,8 @@ interface ServerStreamOptions {
   again(lastEventId: string | undefined): Promise<IncomingMessage | undefined>;
 }
 
+/** Errors of a connection that was never made. */
+const UNREACHABLE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 const RETRIES = 5;
 const RETRY_MS = 1000;
 
@@ -125,7 +127,8 @@ export class HttpUpstream implements Upstream {
     try {
       await this.#received(await exchange.response, message, key);
     } catch (error) {
-      this.#failed(key, errorText(error));
+      const cure = UNREACHABLE.has(errnoOf(error) ?? '') ? ': start the server, or correct --url' : '';
+      this.#failed(key, `${errorText(error)}${cure}`);
     } finally {
       if (key !== undefined) this.#open.delete(key);
     }

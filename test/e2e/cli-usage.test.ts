@@ -168,6 +168,7 @@ describe('an invalid command line', () => {
     [['gc', '--purge', 'a.txt', ''], 'lookfirst: --purge needs a value'],
     [['log', '--root', ''], 'lookfirst: --root needs a value'],
     [['view', ''], 'lookfirst: DIR is empty'],
+    [['view', '--markdown'], 'lookfirst: --markdown is for --export: name a turn, a change or a refusal'],
     [['proxy', '--url', 'ftp://localhost/mcp'], '--url takes an http or https address, not ftp:'],
   ])('%j ends with 64 and says what to do', async (args, words) => {
     const ran = await lookfirst(scratch(), args);

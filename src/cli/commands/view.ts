@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { parsed, text, toggle, type Values, withDefault } from '../../config/flags.ts';
+import { parsed, text, toggle, UsageError, type Values, withDefault } from '../../config/flags.ts';
 import { Fault } from '../../model/fault.ts';
 import { invalidArgument } from '../../model/verdict.ts';
 import { canonicalPath, Scope } from '../../records/scope.ts';
@@ -60,6 +60,8 @@ async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
   if (folder.kind !== 'folder') throw new Fault('CONFIG_INVALID', `there is no folder ${dir}`, { path: dir });
   const { secrets } = policyOf(cli, cli.flags);
   const { export: name } = flags;
+  if (name === undefined && flags.markdown === true)
+    throw new UsageError('--markdown is for --export: name a turn, a change or a refusal');
   if (name !== undefined) {
     const scope = new Scope({ cwd: folder.absolute });
     return withRecords(here, (records) => share(cli, { records, scope, secrets }, { name, flags }));

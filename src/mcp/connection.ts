@@ -8,7 +8,6 @@ import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answe
 import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { INTERNAL_ERROR } from '../wire/rpc.ts';
 import { type InputRequired, OpenQuestions, Questions } from './approval.ts';
-
 import type { ClientRoots } from './client-roots.ts';
 import {
   BATCH_VERSION,
@@ -249,7 +248,7 @@ export class ClientConnection {
   async #run(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
     const { tool, args } = this.#target(request.params);
     const call = new RunningCall(request, caller, {
-      tell: (parts) => this.#tell(request.id, parts),
+      send: this.#io.send,
       sessionHint: this.#io.sessionHint,
       arrivedAt: this.#arrivedAt,
     });
@@ -289,6 +288,7 @@ export class ClientConnection {
       const answeredAt = performance.now();
       return { parts, sent: () => call.times.answered(answeredAt) };
     } finally {
+      call.isAnswered = true;
       // If the client has reused the id, the map holds the newer call, which must stay.
       if (this.#running.get(id) === call) this.#running.delete(id);
       this.#work.end();
@@ -310,11 +310,6 @@ export class ClientConnection {
     const tool = this.#tools.get(name);
     if (tool === undefined) throw invalidParams(unknownTool(name, [...this.#tools.keys()]));
     return { tool, args };
-  }
-
-  /** Sends a notification only while the call is running; a later one would confuse the client. */
-  #tell(id: RequestId, parts: Parts): void {
-    if (this.#running.has(id)) this.#io.send(parts);
   }
 
   #legacy(request: Request): CallAnswer {
@@ -410,11 +405,7 @@ function readBatchMember(value: unknown): Message {
   return { kind: 'invalid', id: message.id, error: invalidRequest('initialize inside a batch') };
 }
 
-interface CallOptions {
-  readonly tell: (parts: Parts) => void;
-  readonly sessionHint: string | undefined;
-  readonly arrivedAt: number;
-}
+type CallOptions = Pick<ConnectionOptions, 'send' | 'sessionHint'> & { readonly arrivedAt: number };
 
 /**
  * The context of one call. Creates its abort signal on first access, because short calls never need
@@ -427,17 +418,19 @@ class RunningCall implements ToolContext {
   readonly clientInfo: Implementation | undefined;
   readonly sessionHint: string | undefined;
   readonly times: ClientCall;
-  readonly #tell: (parts: Parts) => void;
+  /** True when the call has ended: a later notification would confuse the client. */
+  isAnswered = false;
+  readonly #send: ConnectionOptions['send'];
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #done = Number.NEGATIVE_INFINITY;
 
-  constructor(request: Request, { era, clientInfo }: Caller, { tell, arrivedAt, sessionHint }: CallOptions) {
+  constructor(request: Request, { era, clientInfo }: Caller, { send, arrivedAt, sessionHint }: CallOptions) {
     this.request = request;
     this.meta = metaOf(request.params);
     this.era = era;
     this.clientInfo = clientInfo;
-    this.#tell = tell;
+    this.#send = send;
     this.sessionHint = sessionHint;
     this.times = new ClientCall(arrivedAt);
   }
@@ -462,9 +455,9 @@ class RunningCall implements ToolContext {
 
   readonly progress = (done: number, total?: number, message?: string): void => {
     const token = this.meta['progressToken'];
-    if (!isRequestId(token) || done <= this.#done || this.cancelled) return;
+    if (!isRequestId(token) || done <= this.#done || this.cancelled || this.isAnswered) return;
     this.#done = done;
     const params = { progressToken: token, progress: done, total, message };
-    this.#tell(notificationMessage('notifications/progress', params));
+    this.#send(notificationMessage('notifications/progress', params));
   };
 }

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { intentsOf } from './dialect.ts';
+import { LOOKFIRST } from './dialect.ts';
 
-describe('intentsOf', () => {
+/** The changes to which `apply_changes` translates these, or the problem. */
+function intentsOf(changes: readonly object[]): unknown {
+  const call = LOOKFIRST.tools.find(({ name }) => name === 'apply_changes')?.call({ changes });
+  return call?.kind === 'apply' ? call.operation.changes : call;
+}
+
+describe('the changes of apply_changes', () => {
   it('translates each kind of change', () => {
     expect(
       intentsOf([

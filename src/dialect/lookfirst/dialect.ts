@@ -1,4 +1,5 @@
 import type { FileIntent } from '../../model/intent.ts';
+import type { ValueOf } from '../../model/json-schema.ts';
 import { defined } from '../../model/record.ts';
 import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
@@ -30,6 +31,29 @@ const OLD = string('Exact text of the file, without line numbers.');
 const NEW = string('Literal text to put there; may be empty.');
 const ALL = flag('Replace every occurrence.');
 const FLAG = { type: 'boolean' } as const;
+
+/** One requested change of a batch. It has exactly one of the optional members, or `edits` together with `move_to`. */
+const CHANGE = objectOf(
+  {
+    path: PATH,
+    content: { type: 'string' },
+    edits: {
+      type: 'array',
+      minItems: 1,
+      items: objectOf(
+        {
+          old_string: { type: 'string' },
+          new_string: { type: 'string' },
+          replace_all: FLAG,
+        },
+        ['old_string', 'new_string'],
+      ),
+    },
+    delete: flag('True: delete the file.'),
+    move_to: string('New path of the file or folder.'),
+  },
+  ['path'],
+);
 
 const ONCE = { ...DESTROYS, idempotentHint: false };
 
@@ -116,29 +140,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
         changes: {
           type: 'array',
           minItems: 1,
-          items: {
-            type: 'object',
-            properties: {
-              path: PATH,
-              content: { type: 'string' },
-              edits: {
-                type: 'array',
-                minItems: 1,
-                items: objectOf(
-                  {
-                    old_string: { type: 'string' },
-                    new_string: { type: 'string' },
-                    replace_all: FLAG,
-                  },
-                  ['old_string', 'new_string'],
-                ),
-              },
-              delete: flag('True: delete the file.'),
-              move_to: string('New path of the file or folder.'),
-            },
-            required: ['path'],
-            additionalProperties: false,
-          },
+          items: CHANGE,
         },
         dry_run: flag('Only show what would change.'),
       },
@@ -205,27 +207,13 @@ const CHANGING_TOOLS: readonly Tool[] = [
   }),
 ];
 
-/**
- * One requested change of a batch. It has exactly one of the optional members, or `edits` together
- * with `move_to`.
- */
-interface AskedChange {
-  readonly path: string;
-  readonly content?: string;
-  readonly edits?: readonly {
-    readonly old_string: string;
-    readonly new_string: string;
-    readonly replace_all?: boolean;
-  }[];
-  readonly delete?: boolean;
-  readonly move_to?: string;
-}
+type AskedChange = ValueOf<typeof CHANGE>;
 
 /**
  * Converts the changes of a batch to intents. Returns a problem if one of them requests nothing or
  * several things at once.
  */
-export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Problem {
+function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Problem {
   const intents: FileIntent[] = [];
   for (const [index, change] of changes.entries()) {
     const intent = intentOf(change);

@@ -1,5 +1,5 @@
 import type { LineRange } from '../../model/coverage.ts';
-import type { Edit } from '../../model/intent.ts';
+import type { Edit, HostIntent } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
 import { quotedWord } from '../../report/bounded.ts';
 import { argumentSets, inferRules, type ToolTraits } from './infer.ts';
@@ -86,9 +86,7 @@ function otherTouches(rule: Rule, scope: Arguments, usual: readonly Touch[]): To
   const others = pathNames(rule).flatMap((name) => everyPathIn(scope, name));
   return others
     .filter((path) => !known.has(path))
-    .map((path) =>
-      mayChange(rule) ? { does: 'change', intent: { kind: 'touch', path } } : { does: 'look', path },
-    );
+    .map((path) => (mayChange(rule) ? change({ kind: 'touch', path }) : { does: 'look', path }));
 }
 
 export function mayChange({ does }: Rule): boolean {
@@ -111,7 +109,7 @@ function ruleTouches(rule: Rule, scope: Arguments): Touch[] {
     case 'search':
       return [{ does: 'search', path: textIn(scope, rule.path) }];
     case 'patch':
-      return patchIntents(textIn(scope, rule.patch) ?? '').map((intent) => ({ does: 'change', intent }));
+      return patchIntents(textIn(scope, rule.patch) ?? '').map(change);
     case 'move':
     case 'copy':
       return transfer(rule, textIn(scope, rule.source), textIn(scope, rule.destination));
@@ -133,49 +131,43 @@ function fileTouch(rule: FileRule, path: string, scope: Arguments): Touch {
     case 'read':
       return { does: 'read', path, asked: askedLines(rule.lines, scope), shown: rule.shown };
     case 'mkdir':
-      return { does: 'change', intent: { kind: 'mkdir', path } };
+      return change({ kind: 'mkdir', path });
     case 'write': {
       const content = textIn(scope, rule.content);
-      const intent =
-        content === undefined
-          ? ({ kind: 'touch', path } as const)
-          : ({ kind: 'write', path, content } as const);
-      return { does: 'change', intent };
+      return change(content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content });
     }
     case 'edit':
       return editTouch(rule.edit, path, scope);
     case 'insert':
       return insertTouch(rule, path, scope);
     case 'touch':
-      return { does: 'change', intent: { kind: 'touch', path, ...touchedLines(rule.lines, scope) } };
-    case 'delete': {
-      const recursive = argumentIn(scope, rule.recursive) === true;
-      return { does: 'change', intent: { kind: 'delete', path, recursive } };
-    }
+      return change({ kind: 'touch', path, ...touchedLines(rule.lines, scope) });
+    case 'delete':
+      return change({ kind: 'delete', path, recursive: argumentIn(scope, rule.recursive) === true });
     default:
       return rule satisfies never;
   }
+}
+
+function change(intent: HostIntent): Touch {
+  return { does: 'change', intent };
 }
 
 /** The change that an edit makes. If its texts are not exactly known, it may change any line. */
 function editTouch(names: EditArguments, path: string, scope: Arguments): Touch {
   const edits = editsOf(names, scope);
   const [first] = edits;
-  if (first === undefined) return { does: 'change', intent: { kind: 'touch', path } };
-  if (names.emptyCreates === true && first.oldString === '' && edits.length === 1)
-    return { does: 'change', intent: { kind: 'write', path, content: first.newString } };
-  return { does: 'change', intent: { kind: 'edit', path, edits } };
+  if (first === undefined) return change({ kind: 'touch', path });
+  const creates = names.emptyCreates === true && first.oldString === '' && edits.length === 1;
+  return change(creates ? { kind: 'write', path, content: first.newString } : { kind: 'edit', path, edits });
 }
 
 function insertTouch(rule: Extract<Rule, { does: 'insert' }>, path: string, scope: Arguments): Touch {
   const content = textIn(scope, rule.content) ?? '';
-  if (rule.after === undefined) return { does: 'change', intent: { kind: 'insert', path, content } };
+  if (rule.after === undefined) return change({ kind: 'insert', path, content });
   const line = argumentIn(scope, rule.after.argument);
-  if (typeof line !== 'number') return { does: 'change', intent: { kind: 'touch', path } };
-  return {
-    does: 'change',
-    intent: { kind: 'insert', path, content, afterLine: Math.max(0, line + rule.after.plus) },
-  };
+  if (typeof line !== 'number') return change({ kind: 'touch', path });
+  return change({ kind: 'insert', path, content, afterLine: Math.max(0, line + rule.after.plus) });
 }
 
 function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTouch {
@@ -213,12 +205,9 @@ function transfer(
   if (source === undefined || destination === undefined) return [];
   if (rule.does === 'move') {
     const onto = rule.taken === undefined ? {} : { overwrite: false };
-    return [{ does: 'change', intent: { kind: 'move', source, destination, ...onto } }];
+    return [change({ kind: 'move', source, destination, ...onto })];
   }
-  return [
-    { does: 'look', path: source },
-    { does: 'change', intent: { kind: 'touch', path: destination } },
-  ];
+  return [{ does: 'look', path: source }, change({ kind: 'touch', path: destination })];
 }
 
 /**

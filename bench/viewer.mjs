@@ -162,8 +162,8 @@ async function fill(root, home) {
       mode: 0o644,
       kept: true,
     });
-    const effects = [{ key: join(root, path), relative: path, before: side('a'), after: side('c') }];
-    return { ...common, kind: 'change', action: 'edit', change: `c${i}`, effects };
+    const deltas = [{ key: join(root, path), relative: path, before: side('a'), after: side('c') }];
+    return { ...common, kind: 'change', action: 'edit', change: `c${i}`, deltas };
   }
 }
 

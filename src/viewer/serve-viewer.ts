@@ -97,8 +97,9 @@ async function answer(api: Api, req: IncomingMessage, options: ViewerOptions): P
   if (name === 'enter' && req.method === 'POST') return entered(req, options);
   if (!carriesToken(req.headers.authorization, options.token))
     return { status: 401, body: { error: 'open the address that lookfirst printed: it carries the token' } };
-  const found = await asked(api, req, { name, target });
-  return found ?? { status: 404, body: { error: 'there is nothing at that address' } };
+  return (
+    (await asked(api, req, name)) ?? { status: 404, body: { error: 'there is nothing at that address' } }
+  );
 }
 
 async function entered(req: IncomingMessage, { entrance, token, log }: ViewerOptions): Promise<ApiAnswer> {
@@ -113,12 +114,9 @@ async function entered(req: IncomingMessage, { entrance, token, log }: ViewerOpt
   };
 }
 
-async function asked(
-  api: Api,
-  req: IncomingMessage,
-  { name, target }: { readonly name: string; readonly target: string },
-): Promise<ApiAnswer | undefined> {
-  if (req.method === 'GET') return api.get(name, new URLSearchParams(target.slice(target.indexOf('?') + 1)));
+async function asked(api: Api, req: IncomingMessage, name: string): Promise<ApiAnswer | undefined> {
+  const [, query] = /\?(.*)/.exec(req.url ?? '') ?? [];
+  if (req.method === 'GET') return api.get(name, new URLSearchParams(query));
   if (req.method !== 'POST') return { status: 405, body: { error: 'use GET or POST' } };
   const body = await bodyOf(req);
   return body === undefined

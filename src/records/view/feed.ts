@@ -1,7 +1,6 @@
 import { byPath } from '../../model/delta.ts';
 import { deltasOf, type Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
-import type { RefusalCode } from '../../model/verdict.ts';
 import { type EntryFilter, type Store, walkEntries } from '../../store/store.ts';
 import { refusalWords, whatOf } from '../entry-words.ts';
 import { rootOfPath } from '../net-effects.ts';
@@ -16,7 +15,7 @@ const MAX_LOOKED_AT = 4000;
 /** An entry as one row of the viewer's list of events (the feed). */
 export function feedRow(entry: Entry): FeedRow {
   const { seq, atMs, session, kind, path, change, turn, machine } = entry;
-  const code = codeOf(entry);
+  const code = entry.kind === 'refusal' ? entry.code : undefined;
   return {
     seq,
     atMs,
@@ -34,13 +33,9 @@ export function tellsOfDestruction(entry: Entry): boolean {
   return 'notices' in entry && entry.notices?.includes('destroyed') === true;
 }
 
-function codeOf(entry: Entry): RefusalCode | undefined {
-  return entry.kind === 'refusal' ? entry.code : undefined;
-}
-
 /** True if an entry matches the parts of a filter that the store cannot apply. */
 export function fitsFeed(entry: Entry, { path, code, turn }: FeedFilter): boolean {
-  if (code !== undefined && codeOf(entry) !== code) return false;
+  if (code !== undefined && !(entry.kind === 'refusal' && entry.code === code)) return false;
   if (turn !== undefined && entry.turn !== turn) return false;
   if (path === undefined) return true;
   const part = path.toLowerCase();
@@ -126,7 +121,7 @@ export function fileRows(entries: readonly Entry[]): FileRow[] {
 export function filesOf(entry: Entry): { root: string; path: string }[] {
   const { root, path } = entry;
   if (entry.kind === 'refusal')
-    return path === undefined || isElsewhere(path) || entry.observed === true ? [] : [{ root, path }];
+    return path === undefined || ELSEWHERE.test(path) || entry.observed === true ? [] : [{ root, path }];
   const files = byPath(deltasOf(entry)).filter(
     ({ before, after }) => before.kind === 'file' || after.kind === 'file',
   );
@@ -134,7 +129,5 @@ export function filesOf(entry: Entry): { root: string; path: string }[] {
   return [...byKey].map(([key, relative]) => ({ root: rootOfPath(key, relative) ?? root, path: relative }));
 }
 
-/** True for an empty path, or a path outside the root. The entry of a refusal may have such a path. */
-function isElsewhere(path: string): boolean {
-  return path === '' || path.startsWith('/') || path.startsWith('..');
-}
+/** Matches an empty path, and a path outside the root. The entry of a refusal may have such a path. */
+const ELSEWHERE = /^(?:$|\/|\.\.)/;

@@ -21,11 +21,12 @@ export async function takenView(
 ): Promise<UndoView> {
   const { result, root } = taken;
   const { change, files, diff = '' } = result;
+  const paths = files.map(({ path }) => path);
   return {
     ok: true,
     ...(change === undefined ? {} : { change }),
     files,
-    diffs: previewDiffs({ root, diff, paths: files.map(({ path }) => path) }),
+    diffs: previewDiffs(root, diff, paths),
     stays: await staying(sources, taken, part),
   };
 }
@@ -84,15 +85,7 @@ async function laterEdits(
  * Splits the diff of an undo preview into sections, one per file. Each section begins with the
  * file's path on a line of its own.
  */
-function previewDiffs({
-  root,
-  diff,
-  paths,
-}: {
-  readonly root: string;
-  readonly diff: string;
-  readonly paths: readonly string[];
-}): FileDiff[] {
+function previewDiffs(root: string, diff: string, paths: readonly string[]): FileDiff[] {
   const names = new Map(paths.map((path) => [pathText(path), path]));
   const sections: { path: string; lines: string[] }[] = [];
   const lines = diff.split('\n');

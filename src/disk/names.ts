@@ -23,7 +23,7 @@ const TEMP_PREFIX = '.lookfirst-';
  * old file. `old`: an entry that was renamed away from its path for a moment. `back`: an old file
  * that is about to get its name back.
  */
-export type TempUse = 'new' | 'old' | 'back';
+type TempUse = 'new' | 'old' | 'back';
 
 /**
  * The temporary name beside a path in one change. It follows from the change and the path, so the

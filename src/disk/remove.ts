@@ -10,7 +10,7 @@ import { isReadOnly, modeOf, openRegular } from './read.ts';
 import { type Conflict, conflict, unreadable } from './replace.ts';
 import { displace } from './shelf.ts';
 
-export interface Removed {
+interface Removed {
   readonly ok: true;
   /** The file's current path outside the workspace; undefined for a link, whose target is in the journal. */
   readonly displaced?: string;

@@ -3,7 +3,7 @@ import { type Committed, type Conflict, putBackFile } from '../disk/replace.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import { notLocked } from '../lock/locks.ts';
 import { addDelta, type Delta, endsOf, inverse, type State } from '../model/delta.ts';
-import type { NewChangeEntry, NewEntry, Undone, UndonePart } from '../model/entry.ts';
+import type { NewChangeEntry, NewEntry, Undone } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
@@ -48,7 +48,7 @@ interface PlannedChange {
     readonly rewindTo?: string;
   };
   /** The undone part, if an undo takes back only a part of a change. */
-  readonly undoesPart?: UndonePart;
+  readonly undoesPart?: NonNullable<NewChangeEntry['undoesPart']>;
   /**
    * Set if the change commits a command's writes: the command's text, the id of the change, and what
    * the command has changed already, because no layer held it back.

@@ -8,7 +8,7 @@ import {
   mergeRanges,
   rangesOf,
 } from '../model/coverage.ts';
-import type { EntryOf, SeenFile } from '../model/entry.ts';
+import type { EntryOf } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -91,7 +91,7 @@ async function hashUnread({ located }: LookedFile): Promise<Fingerprint | undefi
   return 'problem' in snapshot ? undefined : snapshot.fingerprint;
 }
 
-function seenOf(sighting: Sighting | undefined): SeenFile | undefined {
+function seenOf(sighting: Sighting | undefined): Evidence['seen'] {
   if (sighting === undefined || isStub(sighting) || sighting.tombstone === true) return undefined;
   const { fingerprint, coverage, atMs } = sighting;
   return { ...(fingerprint === undefined ? {} : { fingerprint }), lines: linesOf(coverage), atMs };

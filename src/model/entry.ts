@@ -92,7 +92,7 @@ export interface NewChangeEntry extends EntryBase {
   readonly recovered?: boolean;
 }
 
-export interface NewRefusalEntry extends EntryBase {
+interface NewRefusalEntry extends EntryBase {
   readonly kind: 'refusal';
   readonly code: RefusalCode;
   /** Hash of the bytes on disk. */
@@ -209,7 +209,7 @@ export type EntryOf<K extends EntryKind> = Extract<NewEntry, { readonly kind: K 
  * `turn-ended` and `forgotten` also end its claims. `imported`: files of a transcript count as
  * seen.
  */
-export type SessionEvent =
+type SessionEvent =
   | 'opened'
   | 'continued'
   | 'resumed'
@@ -221,7 +221,7 @@ export type SessionEvent =
   | 'expired';
 
 /** The operator's permission to change a path that the session has not read. */
-export interface Grant {
+interface Grant {
   readonly id: string;
   /** Limits the permission to this session. */
   readonly session?: string;
@@ -240,7 +240,7 @@ export interface Undone {
 }
 
 /** Lines of one file that a partial undo reverted. */
-export interface UndonePart {
+interface UndonePart {
   readonly change: string;
   /**
    * Line numbers as they were after the change that was undone. `to` < `from` means that the change
@@ -250,7 +250,7 @@ export interface UndonePart {
 }
 
 /** The part of a file that a session had seen at the time of a refusal. */
-export interface SeenFile {
+interface SeenFile {
   /** Absent if the session saw only pages of a huge file. */
   readonly fingerprint?: Fingerprint;
   /**

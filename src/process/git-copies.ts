@@ -7,7 +7,7 @@ import { isAsStaged } from './git-index.ts';
 import { blobOf, blobsIn, checkedOut, listedObjects, stashesIn } from './git-refs.ts';
 
 /** The place where git has a content: a commit, checked out or not, or only a stash. */
-export type Holder = 'commit' | 'stash';
+type Holder = 'commit' | 'stash';
 
 interface CopiesOptions {
   readonly signal: AbortSignal;

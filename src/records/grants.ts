@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { relative } from 'node:path';
 import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
-import { COMMAND_LINE, type Entry, type Grant, type NewEntry } from '../model/entry.ts';
+import { COMMAND_LINE, type Entry, type EntryOf, type NewEntry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { Records } from './records.ts';
 import { canonicalPath, isInScope, type Scope } from './scope.ts';
@@ -38,7 +38,7 @@ export async function giveGrant(records: Records, request: GrantRequest): Promis
   const { key } = canonicalPath(request.cwd, request.path);
   const { roots } = await surroundings(records, request.scope);
   const root = roots.find((each) => isInScope(key, each)) ?? canonicalPath(request.cwd, '.').key;
-  const grant: Grant = {
+  const grant: NonNullable<EntryOf<'grant'>['grant']> = {
     id: `g${randomBytes(4).toString('hex')}`,
     ...(session === undefined ? {} : { session }),
     ...(once === true ? { once } : {}),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { World } from '../gate/world.ts';
 import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
-import type { SessionEvent } from '../model/entry.ts';
+import type { EntryOf } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
@@ -167,7 +167,7 @@ export class Conversation {
   }
 
   /** Records an event of the conversation once, even if a client reports it twice in a row. */
-  async #note(event: SessionEvent, text: string = event): Promise<void> {
+  async #note(event: NonNullable<EntryOf<'session'>['event']>, text: string = event): Promise<void> {
     const { store, workspace } = this.#world;
     const { session, author } = this.#knowledge;
     const newest = await store.entries({ session, limit: MAX_JOINING });

@@ -15,7 +15,7 @@ import type { GatedSession } from './gated-session.ts';
 import type { Sessions } from './sessions.ts';
 
 /** A line of Claude Code's shell, and the program that runs it for the client. */
-export interface PrefixedLine {
+interface PrefixedLine {
   readonly line: string;
   readonly around: ConfigSources;
   readonly flags: StateFlags;

@@ -40,7 +40,7 @@ export interface PageEnd {
 }
 
 /** The path and the lines that a read asks for. */
-export interface RequestedLines {
+interface RequestedLines {
   readonly path: string;
   readonly options: Omit<ReadOptions, keyof ReadControls>;
 }

@@ -2,7 +2,7 @@ import { diffLines, type Hunk } from './diff.ts';
 import { endingUsed, splitLines } from './lines.ts';
 
 /** A merge result: clean, or with conflicts between markers that show both sides and the base. */
-export interface Merged {
+interface Merged {
   readonly clean: boolean;
   readonly text: string;
 }

@@ -29,7 +29,7 @@ import {
 } from './tool-answer.ts';
 
 /** The session, tool and output form of a call. */
-export interface PerformOptions {
+interface PerformOptions {
   readonly session: GatedSession;
   /** Name of the tool that was called. */
   readonly tool: string;

@@ -4,7 +4,7 @@ import { pathText } from '../report/bounded.ts';
 const MAX_NAMED = 20;
 
 /** The folders of a workspace. */
-export interface Folders {
+interface Folders {
   readonly roots: readonly string[];
   /** The folder where relative paths start. Default: the first root. */
   readonly cwd?: string | undefined;

@@ -41,7 +41,7 @@ export interface Found {
  * A located path that does not exist. `missing`: the names below `place.dir` that do not exist; the last is the file's
  * own name.
  */
-export interface Absent {
+interface Absent {
   readonly exists: false;
   readonly place: Place;
   readonly missing: readonly string[];

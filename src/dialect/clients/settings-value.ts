@@ -4,7 +4,7 @@ import { parse as parseToml, type TomlValue } from 'smol-toml';
 /** A value of a settings file. An object keeps members with equal keys. */
 export type SettingsValue = string | number | boolean | null | readonly SettingsValue[] | Members;
 
-export interface Members {
+interface Members {
   readonly members: readonly (readonly [key: string, value: SettingsValue])[];
 }
 

@@ -63,7 +63,7 @@ interface OpenChange {
   release(): void;
 }
 
-export type OnOthers =
+type OnOthers =
   | { readonly refusal: Refusal }
   | { readonly claimNotices: readonly ClaimNotice[]; readonly entries: readonly NewEntry[] };
 

@@ -56,7 +56,7 @@ interface RewindTarget {
 }
 
 /** The paths that a partial undo leaves as they are, by key, with the reason. */
-export type LeftPaths = Map<string, Refusal>;
+type LeftPaths = Map<string, Refusal>;
 
 /** Changes to take back, newest first, and the deltas that do it. */
 interface Course {

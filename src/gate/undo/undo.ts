@@ -20,7 +20,6 @@ import {
   blockedPaths,
   type ChosenChanges,
   choose,
-  type LeftPaths,
   leaveBlocked,
   type UndoRequest,
   withAll,
@@ -54,7 +53,7 @@ type Undoing = UndoOutcome<UndoResult & { readonly blocked: readonly BlockedPath
 
 async function undoAll(world: World, session: Knowledge, selection: UndoRequest): Promise<Undoing> {
   const knowledge = session.during(selection.times);
-  const left: LeftPaths = new Map();
+  const left = new Map<string, Refusal>();
   for (;;) {
     const first = await choose(world, knowledge, { selection, left });
     if (!first.ok) return first;
@@ -128,7 +127,7 @@ function keysOf({ workspace }: World, { inverses, course }: ChosenChanges): read
 interface LockedUndo {
   readonly chosen: ChosenChanges;
   readonly selection: UndoRequest;
-  readonly left: LeftPaths;
+  readonly left: Map<string, Refusal>;
   readonly locked: readonly string[];
 }
 

@@ -14,8 +14,8 @@ const SCRIPT = join(import.meta.dirname, '../bench/call-weight.mjs');
  */
 const LIMITS: Readonly<Record<string, Partial<Weight>>> = {
   'session write': { files: 79, functions: 440, promises: 50, statements: 12, systemCalls: 80 },
-  'session read': { files: 40, functions: 142, promises: 11, statements: 2, systemCalls: 11 },
-  'session first read': { files: 44, functions: 163, promises: 11, statements: 4, systemCalls: 18 },
+  'session read': { files: 39, functions: 138, promises: 11, statements: 2, systemCalls: 11 },
+  'session first read': { files: 43, functions: 159, promises: 11, statements: 4, systemCalls: 18 },
   'proxy edit': { files: 110, functions: 720 },
   'session undo': { files: 77, functions: 550, promises: 114, statements: 17 },
 };

@@ -163,7 +163,8 @@ export interface FileText {
 /** Bytes as text, or undefined if they are not text. */
 export function fileText(bytes: Buffer): FileText | undefined {
   if (isUtf8(bytes) && !hasNul(bytes)) {
-    const body = withoutMark(bytes);
+    // Every byte order mark of UTF-8 begins with this byte, and few files do.
+    const body = bytes[0] === 0xef ? withoutMark(bytes) : bytes;
     return { encoding: 'utf-8', bom: body.length < bytes.length, whole: bytes, body };
   }
   const decoded = decodeText(bytes);

@@ -7,7 +7,6 @@ import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { answer } from '../columns.ts';
-import { type DoctorCheck, fail, ok, warn } from '../doctor/check.ts';
 import { checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import {
@@ -18,7 +17,11 @@ import {
   checkNode,
   checkPolicy,
   checkStore,
+  type DoctorCheck,
+  fail,
   HOME,
+  ok,
+  warn,
 } from '../doctor/state.ts';
 import { STATE_FLAGS } from '../flags.ts';
 import { blindWriteProblem } from '../server-process.ts';

@@ -27,8 +27,8 @@ import {
 } from '../clients/servers.ts';
 import { blindWriteProblem, NO_TOOL } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
-import { type DoctorCheck, fail, ok, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
+import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
 const PROXY_RACE =
   'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';

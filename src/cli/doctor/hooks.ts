@@ -11,7 +11,7 @@ import { readConfig } from '../clients/config-file.ts';
 import { hookFiles, isCurrent } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Stage } from '../stage.ts';
-import { type DoctorCheck, fail, ok, warn } from './check.ts';
+import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
 const SESSION = 'lookfirst-doctor';
 

@@ -17,7 +17,28 @@ import { byteSize, countOf } from '../../report/amounts.ts';
 import { placesOf, policySourcesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
-import { type DoctorCheck, fail, ok, warn } from './check.ts';
+
+/**
+ * The result of one check. `ok`: it works. `warn`: it works with restrictions. `fail`: it does not
+ * work.
+ */
+export interface DoctorCheck {
+  readonly name: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly message: string;
+}
+
+export function ok(name: string, message: string): DoctorCheck {
+  return { name, status: 'ok', message };
+}
+
+export function warn(name: string, message: string): DoctorCheck {
+  return { name, status: 'warn', message };
+}
+
+export function fail(name: string, message: string): DoctorCheck {
+  return { name, status: 'fail', message };
+}
 
 /** With less free space than this, the old content of a changed file may not fit. */
 const LITTLE_BYTES = 100 << 20;

@@ -60,9 +60,8 @@ function recordIn(
   const bytes = name.endsWith('.json') ? bytesOfSmall({ dir, name }, MAX_BYTES) : undefined;
   const record = bytes === undefined || bytes === 'too-large' ? undefined : parseJson(bytes.toString('utf8'));
   if (!isRecord(record) || typeof record['path'] !== 'string') return undefined;
-  const { path, added } = record;
-  const hasHooks = Array.isArray(added) && added.some((piece) => /^(hooks\.|plugin=)/.test(String(piece)));
-  return { path, mark: hasHooks ? /lookfirst-(?:hook|opencode)\b/ : /lookfirst/ };
+  const { path, hooks } = record;
+  return { path, mark: hooks === true ? /lookfirst-(?:hook|opencode)\b/ : /lookfirst/ };
 }
 
 /** The warning about lost entries, for users and agents. */

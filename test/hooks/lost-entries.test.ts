@@ -39,3 +39,14 @@ it('a session is told at its next event that a checkout removed our hooks, and s
   await lookfirst(places, ['remove', 'gemini']);
   expect((await agent.prompt('end', { turn: 't4' })).context ?? '').not.toContain(told);
 });
+
+it('hooks that are gone are reported even if the file still has our server', async () => {
+  const places = scratch();
+  await lookfirst(places, ['init', 'gemini', '--hooks']);
+  const settings = join(places.root, '.gemini/settings.json');
+  const { mcpServers } = JSON.parse(readFileSync(settings, 'utf8')) as { mcpServers: object };
+  const told = `the entries of Lookfirst in ${settings} are gone`;
+  expect((await lookfirst(places, ['status'])).stderr).not.toContain(told);
+  writeFileSync(settings, JSON.stringify({ mcpServers }));
+  expect((await lookfirst(places, ['status'])).stderr).toContain(told);
+});

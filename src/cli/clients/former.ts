@@ -12,6 +12,8 @@ interface Former {
   readonly wrote: string;
   /** The folders that `init` created for the file. */
   readonly folders: readonly string[];
+  /** True if `init` wrote hooks into the file, and not only a server. */
+  readonly hooks: boolean;
 }
 
 /** The content of a file before `init`. */
@@ -42,7 +44,8 @@ export class FormerFiles {
     const known = this.#read(path);
     const missing = missingFolders(path);
     const folders = [...missing, ...(known?.folders ?? [])];
-    this.#write(path, { path, former: former ?? null, wrote: contentHash(next), folders });
+    const hooks = HOOKS.test(next);
+    this.#write(path, { path, former: former ?? null, wrote: contentHash(next), folders, hooks });
     return () => {
       this.#write(path, known);
       removeFolders(missing);
@@ -69,9 +72,10 @@ export class FormerFiles {
     // A damaged record counts as missing: `remove` then removes only our entries.
     const value = parseJson(file.text);
     if (!isRecord(value) || value['path'] !== path) return undefined;
-    const { former, wrote, folders = [] } = value;
+    const { former, wrote, folders = [], hooks } = value;
     if (typeof wrote !== 'string' || !(former === null || typeof former === 'string')) return undefined;
-    return { path, former, wrote, folders: Array.isArray(folders) ? folders.map(String) : [] };
+    const created = Array.isArray(folders) ? folders.map(String) : [];
+    return { path, former, wrote, folders: created, hooks: hooks === true };
   }
 
   #write(path: string, former: Former | undefined): void {
@@ -84,6 +88,9 @@ export class FormerFiles {
     return join(this.#folder, `${contentHash(path).slice(0, 32)}.json`);
   }
 }
+
+/** Matches the names of the programs that our hooks run. */
+const HOOKS = /lookfirst-(?:hook|opencode)\b/;
 
 /** Removes the empty ones of these folders, inner ones first. */
 function removeFolders(folders: readonly string[]): void {

@@ -172,7 +172,7 @@ const MUTATIONS = [
   // The seeds
   [
     'seeds: the diff of a command counts as a read',
-    'src/judge/reads.ts',
+    'src/judge/known.ts',
     "new Set(['output', 'cure'])",
     "new Set(['cure'])",
     'test/seeds/views.test.ts',

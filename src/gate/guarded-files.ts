@@ -3,7 +3,7 @@ import { isSettingsFolder, type SettingsFile, settingsFileAt } from '../dialect/
 import { bytesOfSmall } from '../disk/content.ts';
 import { listUnsorted } from '../disk/list.ts';
 import { isStartUpFile } from '../judge/guarded-configuration.ts';
-import type { State } from '../model/delta.ts';
+import type { NamedPath, State } from '../model/delta.ts';
 import type { HostIntent } from '../model/intent.ts';
 import { isWithin, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -87,8 +87,7 @@ export function guardPlan(
   plan: ChangePlan,
 ): Promise<Refusal | undefined> | undefined {
   const ends = plan.deltas
-    .flatMap(endsOf)
-    .map((end) => ({ ...end, paths: namesOfEnd(end, plan.path) }))
+    .flatMap((delta) => endsOf(delta, plan.path))
     .filter((end) => isSettingsPlace(end.paths) && !isReleased(world, asking, end));
   return ends.length === 0 ? undefined : guardEnds(world, plan, ends);
 }
@@ -96,7 +95,7 @@ export function guardPlan(
 async function guardEnds(
   world: World,
   { action, path }: ChangePlan,
-  ends: readonly (DeltaEnd & Pick<GuardedChange, 'paths'>)[],
+  ends: readonly DeltaEnd[],
 ): Promise<Refusal | undefined> {
   for (const { key, paths, arrives } of ends) {
     const before = contentAt(world, key, 'parents');
@@ -109,20 +108,22 @@ async function guardEnds(
 }
 
 /** A path that a delta changes. `arrives`: the delta, if it puts something there. */
-interface DeltaEnd {
+interface DeltaEnd extends Pick<GuardedChange, 'paths'> {
   readonly key: string;
   readonly relative: string;
-  readonly arrives?: PlannedDelta;
+  readonly arrives?: PlannedDelta | undefined;
 }
 
 /** The path of a delta, and the path that a move leaves. */
-function endsOf(delta: PlannedDelta): readonly DeltaEnd[] {
+function endsOf(delta: PlannedDelta, planned: ResolvedPath): readonly DeltaEnd[] {
   const { key, relative, movedFrom } = delta;
-  return [{ key, relative, arrives: delta }, ...(movedFrom === undefined ? [] : [movedFrom])];
-}
-
-function namesOfEnd({ key, relative }: DeltaEnd, planned: ResolvedPath): readonly string[] {
-  return [relative, key, ...(key === planned.key ? [planned.given] : [])];
+  const end = (of: NamedPath, arrives?: PlannedDelta): DeltaEnd => {
+    const names = [of.relative, of.key];
+    const paths = of.key === planned.key ? [...names, planned.given] : names;
+    return { key: of.key, relative: of.relative, paths, arrives };
+  };
+  const arrival = end({ key, relative }, delta);
+  return movedFrom === undefined ? [arrival] : [arrival, end(movedFrom)];
 }
 
 /** The content of a path after a delta. */

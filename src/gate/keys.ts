@@ -36,9 +36,12 @@ export function routeOf(change: FileIntent): { readonly from: string; readonly t
   return change.moveTo === undefined ? undefined : { from: change.path, to: change.moveTo };
 }
 
+const NO_MOVES: BatchMoves = { left: new Set(), filled: new Set() };
+
 /** Collects the paths from which and to which a batch moves files. */
 export function batchMoves(world: World, changes: readonly FileIntent[]): BatchMoves {
   const routes = changes.flatMap((change) => routeOf(change) ?? []);
+  if (routes.length === 0) return NO_MOVES;
   const keyOf = (path: string): string[] => {
     const resolved = world.workspace.resolve(path, 'status', 'parents');
     return resolved.ok ? [resolved.path.key] : [];

@@ -263,7 +263,9 @@ function currentFacts(
   { known, request }: ReadTarget,
   { fingerprint }: Snapshot,
 ): Pick<Facts, 'currentHash' | 'currentRevision'> {
-  const currentRevision = needsRevision(request, known) ? world.revisionOf(fingerprint) : undefined;
+  // The caller sent a revision, or a repeated refusal will name it.
+  const isNeeded = request.expectedRevision !== undefined || known?.refusedContent !== undefined;
+  const currentRevision = isNeeded ? world.revisionOf(fingerprint) : undefined;
   return { currentHash: fingerprint.sha256, currentRevision };
 }
 
@@ -279,11 +281,6 @@ function readFacts(world: World, looked: ReadTarget, snapshot: Snapshot): Partia
     known.tombstone === true ||
     !sameFingerprint(still.fingerprint ?? fingerprint, known.fingerprint ?? fingerprint);
   return { sighting: still, cameBack, freshness: 'same', ...current };
-}
-
-/** True if the revision must be computed: the caller sent one, or a repeated refusal will name it. */
-function needsRevision({ expectedRevision }: LookRequest, known: Sighting | undefined): boolean {
-  return expectedRevision !== undefined || known?.refusedContent !== undefined;
 }
 
 /**

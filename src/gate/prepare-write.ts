@@ -26,25 +26,16 @@ type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
 /** Judges new content for a whole file: a creation, or an overwrite of a file that the session must have seen. */
 export function prepareWrite(world: World, knowledge: Knowledge, intent: WriteIntent): Promise<Prepared> {
-  const authored = author(world, intent);
   const { path, expectedRevision } = intent;
   const request = { path, action: 'overwrite', expectedRevision, depth: 'bytes' } as const;
   return look(world, knowledge, request, async (view): Promise<Prepared> => {
-    const formed = inForm(world, authored, view);
-    const prepared = judged(world, { intent, view, authored: formed });
+    const authored = author(world, intent, view);
+    const prepared = judged(world, { intent, view, authored });
     if (prepared.ok) return prepared;
-    const contentHash = fingerprintOf(formed.bytes).sha256;
+    const contentHash = fingerprintOf(authored.bytes).sha256;
     const denied = await withCure(world, view, prepared.refusal, contentHash);
-    return withEvidence(denied, view, { ...intent, content: formed.bytes });
+    return withEvidence(denied, view, { ...intent, content: authored.bytes });
   });
-}
-
-/** Converts the text to the encoding and line endings of the file it replaces, if the policy asks for that. */
-function inForm(world: World, authored: Authored, { snapshot }: LookedFile): Authored {
-  if (world.policy.matching === 'exact' || authored.text === undefined || snapshot === undefined)
-    return authored;
-  const bytes = bytesInFormOf(snapshot.bytes, authored.text);
-  return bytes === undefined ? authored : { ...authored, bytes };
 }
 
 /** The bytes to write, their text if the caller gave text, and notices about replaced quotes. */
@@ -60,11 +51,15 @@ function contentKindOf({ seen }: WriteIntent, { text }: Authored): 'text' | 'byt
   return text === undefined ? kind : 'text';
 }
 
-function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
-  if (typeof intent.content !== 'string') return { bytes: intent.content, text: undefined, notices: [] };
-  const { text, count } = straightenContent(intent.path, intent.content, { mode: world.policy.quotes });
+/** Text gets the encoding and line endings of the file that it replaces, if the policy asks for that. */
+function author(world: World, { path, content }: WriteIntent, { snapshot }: LookedFile): Authored {
+  if (typeof content !== 'string') return { bytes: content, text: undefined, notices: [] };
+  const { quotes: mode, matching } = world.policy;
+  const { text, count } = straightenContent(path, content, { mode });
+  const isFormed = snapshot !== undefined && matching !== 'exact';
+  const formed = isFormed ? bytesInFormOf(snapshot.bytes, text) : undefined;
   const notices: Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
-  return { bytes: Buffer.from(text, 'utf8'), text, notices };
+  return { bytes: formed ?? Buffer.from(text, 'utf8'), text, notices };
 }
 
 function judged(
@@ -119,15 +114,12 @@ function judged(
  */
 function sightingOf(
   { seen = WHOLE }: WriteIntent,
-  authored: Authored,
+  { text, bytes }: Authored,
   { located }: LookedFile,
 ): NewBytes['sighting'] {
   if (seen.kind === 'none' && !located.exists) return undefined;
-  return { coverage: seen, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' };
-}
-
-function linesOf({ text, bytes }: Authored): number {
-  return text === undefined ? countFileLines(bytes) : lineCount(text);
+  const totalLines = text === undefined ? countFileLines(bytes) : lineCount(text);
+  return { coverage: seen, totalLines, flags: NO_FLAGS, how: 'write' };
 }
 
 function malformed({ facts: { path }, located }: LookedFile): Refusal {

@@ -1,6 +1,7 @@
 import { NOTHING } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import type { Policy } from '../model/policy.ts';
+import { type How, type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Mark, NEVER_SEEN, type Seen, type View } from '../model/view.ts';
 import { isStub } from './facts.ts';
 import { joinViews, sameBytes, sawWhole } from './join-views.ts';
@@ -149,3 +150,25 @@ const EMPTY: Omit<Sighting, 'key' | 'how' | 'atMs'> = {
   totalLines: undefined,
   flags: NO_FLAGS,
 };
+
+/** The ways to learn a file that show it without being a read or a change of it. */
+const MERE_VIEWS: ReadonlySet<How> = new Set(['output', 'cure']);
+
+/**
+ * True if a view may be recorded. If a read of any part allows an overwrite, only reads and the
+ * session's own changes count. There, a search hit or a command's output never counts, and a diff
+ * counts only for a file that the session has read already.
+ */
+export function countsAsView(
+  next: Sighting,
+  old: Sighting | undefined,
+  { seen, overwrite }: Pick<Policy, 'seen' | 'overwrite'>,
+): boolean {
+  if (seen === 'optional' || overwrite === 'whole' || !MERE_VIEWS.has(next.how)) return true;
+  return next.how === 'cure' && old !== undefined && isInContext(old);
+}
+
+/** True if the model still has what it was shown of the file. */
+function isInContext({ coverage, flags, lost, tombstone }: Sighting): boolean {
+  return lost === undefined && tombstone !== true && (coverage.kind !== 'none' || flags.notText);
+}

@@ -8,8 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { WatchedChild } from '../../test/support/watched-child.ts';
-import { LocalLocks, slotsOf } from './locks.ts';
-import { openOwnerLock, openRangeLock } from './process-lock.ts';
+import { LocalLocks, openOwnerLock, openRangeLock, slotsOf } from './locks.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 

@@ -5,7 +5,7 @@ import { FULL_BYTES, loadNative } from '../disk/context.ts';
 import { FileSystemClock } from '../disk/file-system.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
-import { openRangeLock } from '../lock/process-lock.ts';
+import { openRangeLock } from '../lock/locks.ts';
 import { dropCompiledCode } from '../process/compile-cache.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
 import type { FleetHealth } from '../store/postgres/open.ts';

@@ -1,5 +1,5 @@
+import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
-import type { Counterpart } from '../gate/worktrees.ts';
 import type { World } from '../gate/world.ts';
 import type { Claim } from '../model/claim.ts';
 import { Fault } from '../model/fault.ts';

@@ -1,6 +1,5 @@
 import { afterView, isSameView, sawAll } from '../judge/join-views.ts';
-import { knownOf, stubOf, tombstoneOf, wholeViewOf } from '../judge/known.ts';
-import { countsAsView } from '../judge/reads.ts';
+import { countsAsView, knownOf, stubOf, tombstoneOf, wholeViewOf } from '../judge/known.ts';
 import type { ClientCall } from '../model/call.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { mustBeOfStore, unlessStoreFails } from '../model/fault.ts';

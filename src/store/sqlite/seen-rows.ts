@@ -176,7 +176,11 @@ export class DatabaseVersion {
 
   /** The version, read at most once per turn of the event loop. */
   current(): number {
-    if (this.#isCurrent) return this.#latest;
+    return this.#isCurrent ? this.#latest : this.now();
+  }
+
+  /** Reads the version now. Other lookups at the same moment reuse it. */
+  now(): number {
     this.#latest = this.#read();
     this.#isCurrent = true;
     setImmediate(() => {

@@ -116,6 +116,10 @@ class SqliteStore implements Store {
   #failed = false;
   #closed = false;
   readonly #chain: ChainRows;
+  /** The changes that this connection has announced and not settled. */
+  readonly #begun = new Set<string>();
+  /** The database's version when no change was pending. Own changes leave the version as it is. */
+  #nonePendingAt: number | undefined;
   /**
    * The change that was announced last. The database files were checked at that moment, so the
    * record that settles this change does not check them again.
@@ -243,6 +247,7 @@ class SqliteStore implements Store {
       this.#notes += count;
       this.#seen.putBack(notes.views);
       this.#seen.clear();
+      this.#nonePendingAt = undefined;
       throw error;
     }
   }
@@ -250,18 +255,15 @@ class SqliteStore implements Store {
   #write(notes: Notes, writes: Writes): void {
     const { announce, settle } = writes;
     const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
-    const work = (): { readonly head: ChainLink | undefined; readonly isSkipped: boolean } => {
+    let isSkipped = false;
+    const head = this.#db.transaction(() => {
       if (isNew) this.#db.mustBeInPlace();
       this.#seen.write(notes);
-      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending))
-        return { head: this.#chain.append(notes.entries), isSkipped: true };
-      this.#note(writes);
-      return { head: this.#chain.append(bothOf(notes.entries, writes.entries)), isSkipped: false };
-    };
-    const { head, isSkipped } = this.#db.transaction(() => {
-      const done = work();
-      this.images.write(done.isSkipped ? undefined : writes.images);
-      return done;
+      isSkipped = writes.ifPending !== undefined && !this.#isPending(writes.ifPending);
+      if (!isSkipped) this.#note(writes);
+      this.images.write(isSkipped ? undefined : writes.images);
+      const own = isSkipped ? [] : writes.entries;
+      return this.#chain.append(own === undefined ? notes.entries : [...notes.entries, ...own]);
     });
     if (head !== undefined) {
       this.#chain.committed(head);
@@ -269,6 +271,8 @@ class SqliteStore implements Store {
     }
     if (isSkipped) return;
     this.#announced = announce?.change;
+    for (const change of settle ?? []) this.#begun.delete(change);
+    if (announce !== undefined) this.#begun.add(announce.change);
     this.#seen.added(writes);
   }
 
@@ -341,7 +345,12 @@ class SqliteStore implements Store {
    */
   #pendingAt(filter: PendingFilter): readonly PendingChange[] {
     return this.#db.attempt(() => {
+      // Read the version before the rows. If another process announces a change in between, the
+      // next call sees a new version.
+      const version = this.#version.now();
+      if (this.#begun.size === 0 && this.#nonePendingAt === version) return [];
       const rows = this.#db.sql('select * from pending').all() as { change: string; announced: string }[];
+      this.#nonePendingAt = rows.length === 0 ? version : undefined;
       const all = rows.map(({ change, announced }) =>
         pendingFrom(announced, () => damagedPending(this.#db.file, fromColumn(change))),
       );
@@ -437,10 +446,6 @@ class SqliteStore implements Store {
 }
 
 const NOTHING_SEEN: ReadonlyMap<string, Seen> = new Map();
-
-function bothOf(notes: readonly NewEntry[], entries: readonly NewEntry[] = []): readonly NewEntry[] {
-  return notes.length === 0 ? entries : [...notes, ...entries];
-}
 
 /** A store that holds notes in memory for a moment. */
 interface Peer {

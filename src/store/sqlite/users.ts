@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { openProcessLock, type ProcessLock } from '../../lock/process-lock.ts';
+import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import { Fault } from '../../model/fault.ts';
 import { localOwner } from '../owner.ts';
 

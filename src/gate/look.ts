@@ -76,7 +76,8 @@ export async function look<T>(
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    const sighting = await knowledge.recall(located.place.path.key);
+    const { key } = located.place.path;
+    const { sighting } = knowledge.recallLocked(key) ?? { sighting: await knowledge.recall(key) };
     return await work(await viewOf(world, knowledge, { request, located, sighting }));
   } finally {
     located.place.dir.close();

@@ -28,14 +28,20 @@ type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 export function prepareWrite(world: World, knowledge: Knowledge, intent: WriteIntent): Promise<Prepared> {
   const { path, expectedRevision } = intent;
   const request = { path, action: 'overwrite', expectedRevision, depth: 'bytes' } as const;
-  return look(world, knowledge, request, async (view): Promise<Prepared> => {
+  return look(world, knowledge, request, (view): Prepared | Promise<Prepared> => {
     const authored = author(world, intent, view);
     const prepared = judged(world, { intent, view, authored });
-    if (prepared.ok) return prepared;
-    const contentHash = fingerprintOf(authored.bytes).sha256;
-    const denied = await withCure(world, view, prepared.refusal, contentHash);
-    return withEvidence(denied, view, { ...intent, content: authored.bytes });
+    return prepared.ok ? prepared : cured(world, view, { refusal: prepared.refusal, intent, authored });
   });
+}
+
+async function cured(
+  world: World,
+  view: LookedFile,
+  { refusal, intent, authored: { bytes } }: { refusal: Refusal; intent: WriteIntent; authored: Authored },
+): Promise<Prepared> {
+  const denied = await withCure(world, view, refusal, fingerprintOf(bytes).sha256);
+  return withEvidence(denied, view, { ...intent, content: bytes });
 }
 
 /** The bytes to write, their text if the caller gave text, and notices about replaced quotes. */

@@ -383,9 +383,9 @@ export class GatedSession extends LookingSession implements Session {
     return this.witness({ kind: 'read', path }, options);
   }
 
-  async #one(intent: FileIntent, options: CallOptions): Promise<Outcome<ChangeResult>> {
+  #one(intent: FileIntent, options: CallOptions): Promise<Outcome<ChangeResult>> {
     const { call, own } = partsOf(options);
-    return onlyResult(await this.perform({ ...own, ...intent }, call));
+    return this.#perform({ ...own, ...intent }, call).then(onlyResult);
   }
 }
 

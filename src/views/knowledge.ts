@@ -90,6 +90,12 @@ export class Knowledge {
     return knownOf(seen ?? (await this.#asked(key)), this.call?.arrivedAt);
   }
 
+  /** Like `recall`, for a file that the caller has locked. Undefined if it is not locked. */
+  recallLocked(key: string): { readonly sighting: Sighting | undefined } | undefined {
+    const held = this.#held.get(key);
+    return held && { sighting: knownOf(held, this.call?.arrivedAt) };
+  }
+
   /** Like `recall`, without waiting. `later`: the store has no answer at hand, so call `recall`. */
   recallNow(key: string): Sighting | 'later' | undefined {
     const seen = this.#held.get(key) ?? this.#store.recall(this.session, key);

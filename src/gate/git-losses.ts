@@ -150,9 +150,11 @@ export class ChangedGit {
     for (const [name, hash] of was) if (is.get(name) !== hash) names.add(name);
     const changed: { name: string; before: string; now: string | undefined }[] = [];
     for (const name of names) {
-      if (/^refs\/(stash$|remotes\/)/.test(name)) continue;
+      if (name === 'refs/stash') continue;
       const before = (await this.#text(name, 'before')) ?? was.get(name);
       const now = (await this.#text(name, 'now')) ?? is.get(name);
+      // A fetch moves remote branches to what others have pushed.
+      if (name.startsWith('refs/remotes/') && now !== undefined) continue;
       if (before !== undefined && before !== now && isHash(before)) changed.push({ name, before, now });
     }
     return changed;
@@ -194,7 +196,7 @@ const WHEN: readonly When[] = ['before', 'now'];
 
 function refWords(name: string, before: string, now: string | undefined): string {
   const commit = before.slice(0, 7);
-  const short = name.replace(/^refs\/(heads|tags)\//, '');
+  const short = name.replace(/^refs\/(heads|tags|remotes)\//, '');
   const kind = name.startsWith('refs/tags/') ? 'tag' : 'branch';
   return now === undefined ? `${kind} ${short} (${commit})` : `commit ${commit} of ${kind} ${short}`;
 }

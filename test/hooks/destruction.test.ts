@@ -134,6 +134,13 @@ const SCENES: readonly Scene[] = [
     lost: [/feature/],
   },
   {
+    title: 'fetch --prune takes the last reference to a remote branch',
+    before:
+      'git init -q --bare ../hub.git && git remote add hub ../hub.git && git checkout -qb feature && echo f > f.txt && git add . && git commit -qm f && git push -q hub feature main && git checkout -q main && git branch -qD feature && git -C ../hub.git branch -qD feature',
+    command: 'git fetch -q --prune hub',
+    lost: [/hub\/feature/],
+  },
+  {
     title: 'reset --hard moves a branch away from a commit',
     before: 'echo f > f.txt; git add .; git commit -qm f',
     command: 'git reset -q --hard HEAD~1',

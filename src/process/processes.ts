@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Unavailable } from './git.ts';
 import { GitFacts } from './git-blobs.ts';
 import { dropSnapshot, expiredSnapshots, type TakenSnapshot, takeSnapshot } from './git-snapshot.ts';
-import { hiddenPaths } from './hidden-paths.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import { FILTER, keyFilter } from './key-filter.ts';
 import {
@@ -26,7 +25,7 @@ import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
 import { type Elsewhere, runElsewhere } from './run-elsewhere.ts';
 import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
-import type { SandboxPlan } from './sandbox.ts';
+import type { HiddenPath, SandboxPlan } from './sandbox.ts';
 
 interface ProcessesOptions {
   /** The user's home folder, if one is known: `~` in the paths that are hidden from commands. */
@@ -268,4 +267,26 @@ export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions
 function confinedEnvironment(env: Environment, named: readonly string[]): Environment {
   const passed = Object.entries(env).filter(([name]) => PASSED.test(name) || named.includes(name));
   return { ...Object.fromEntries(passed), TMPDIR: '/tmp' };
+}
+
+/**
+ * The existing paths of a list that must be hidden. `~/` at the start means the user's home folder.
+ * A path that cannot be inspected is left out, because the command could not read it either.
+ */
+function hiddenPaths(paths: readonly string[], homeFolder: string | undefined): HiddenPath[] {
+  return paths.flatMap((path) => {
+    const absolute = path.startsWith('~/') ? homeFolder && join(homeFolder, path.slice(2)) : path;
+    const hidden = absolute === undefined ? undefined : hiddenPath(absolute);
+    return hidden === undefined ? [] : [hidden];
+  });
+}
+
+function hiddenPath(path: string): HiddenPath | undefined {
+  try {
+    const real = realpathSync.native(path);
+    return { path: real, kind: statSync(real).isDirectory() ? 'folder' : 'file' };
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return undefined;
+  }
 }

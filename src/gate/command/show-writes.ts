@@ -12,9 +12,9 @@ import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
-import { namedWrites } from './named-writes.ts';
 import { shownNameOf } from './shown-name.ts';
 import type { LayerDelta } from './write-set.ts';
+import { parentKey } from './write-set.ts';
 
 /** An answer names at most this many paths and counts the rest. */
 const MAX_NAMED = 100;
@@ -155,4 +155,21 @@ async function creditOf(
     how: 'cure',
     atMs: world.now(),
   };
+}
+
+/**
+ * The writes that an answer names. A folder is named if nothing in it is named. A deleted folder is
+ * named unless its parent is deleted too: the deleted files in it do not say that it is gone.
+ */
+function namedWrites(written: readonly LayerDelta[]): readonly LayerDelta[] {
+  const folders = new Set(written.map(({ path }) => parentKey(path)));
+  const isGone = ({ before, after }: LayerDelta): boolean =>
+    before.kind === 'directory' && after.kind === 'absent';
+  const gone = new Set(written.filter(isGone).map(({ path }) => path.key));
+  return written.filter((each) => {
+    const { path, before, after } = each;
+    const isFolder = [before.kind, after.kind].every((kind) => kind === 'directory' || kind === 'absent');
+    if (!isFolder || !folders.has(path.key)) return true;
+    return isGone(each) && !gone.has(parentKey(path));
+  });
 }

@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { outermostKeys } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import {
+  ABSENT,
   byPath,
   type Delta,
   endsOf,
@@ -16,15 +18,18 @@ import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { pathExists } from '../../process/git.ts';
+import { endingUsed } from '../../text/lines.ts';
+import type { Located } from '../../workspace/workspace.ts';
 import { newChangeId } from '../announce.ts';
-import { foundAt, readableAt } from '../found.ts';
+import { foundAt, readableAt, sideAt } from '../found.ts';
+import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
 import { type CommandChange, findLosses, type Losses, recordLosses } from '../losses.ts';
 import { imagesToSettle } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
+import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandEndStates } from './command-end-states.ts';
-import { deltasBelow } from './deltas-below.ts';
 import { type EndState, type KnownAfter, knownAfter } from './known-after.ts';
 import {
   changedSeenNotices,
@@ -33,8 +38,6 @@ import {
   olderFilesNotices,
   withoutOlderFiles,
 } from './older-files.ts';
-import { withoutOtherWrites } from './other-writes.ts';
-import { reshapedFiles } from './reshaped-files.ts';
 
 export interface Ended {
   readonly ending: ChangeEnding;
@@ -400,4 +403,157 @@ async function deltasNow(
       deltas.push(...(await deltasBelow(world, delta.key)).filter(({ key }) => !announced.has(key)));
   }
   return joinMoves(deltas);
+}
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Notices about files whose line endings another program changed or whose byte order mark it dropped. */
+async function reshapedFiles(world: World, endStates: readonly EndState[]): Promise<readonly Notice[]> {
+  const notices: Notice[] = [];
+  for (const { delta, now } of endStates) {
+    if (delta.before.kind !== 'file' || now.snapshot === undefined) continue;
+    const { fingerprint } = delta.before;
+    if (!(await world.images.has(fingerprint.sha256))) continue;
+    const before = Buffer.from(world.baselines.peek(fingerprint) ?? (await world.images.read(fingerprint)));
+    const what = reshaping(before, now.snapshot.bytes);
+    if (what !== undefined) notices.push({ kind: 'form-changed', path: delta.relative, what });
+  }
+  return notices;
+}
+
+function reshaping(before: Buffer, after: Buffer): string | undefined {
+  if (before.subarray(0, 3).equals(BOM) && !after.subarray(0, 3).equals(BOM))
+    return 'the byte order mark is gone';
+  const [was, is] = [before, after].map((bytes) => endingUsed(bytes.toString('latin1')));
+  if (was === undefined || is === undefined || was === 'mixed' || was === is) return undefined;
+  const names = { '\n': 'LF', '\r\n': 'CRLF', '\r': 'CR', mixed: 'mixed' } as Record<string, string>;
+  return `line endings were ${names[was]} and are ${names[is]} now`;
+}
+
+/**
+ * Maximum number of entries of a folder to record. A folder with more is recorded without its
+ * contents, and an undo cannot remove it.
+ */
+const MAX_MADE = 10_000;
+
+/**
+ * Deltas for the contents of a folder that a program made, for example by a copy. Without them, an
+ * undo could not remove the folder. If some content is protected or cannot be read, the folder is
+ * recorded without contents.
+ */
+async function deltasBelow(world: World, key: string): Promise<Delta[]> {
+  try {
+    const deltas: Delta[] = [];
+    for (const { path } of nodesBelow(world, key)) {
+      const after = await sideAt(world, path.key);
+      deltas.push({ key: path.key, relative: path.relative, before: ABSENT, after });
+    }
+    return deltas;
+  } catch {
+    // Ignore the error: the change itself must be recorded in any case.
+    return [];
+  }
+}
+
+/** Everything in a folder, each folder before its contents. Empty if there are too many entries. */
+function nodesBelow(world: World, key: string): TreeNode[] {
+  const read = ({ place }: Located): TreeNode[] => {
+    const dir = place.dir.enter(place.name);
+    try {
+      const [, ...inside] = readTree(world, dir, place.path).reverse();
+      return inside.length > MAX_MADE ? [] : inside;
+    } finally {
+      dir.close();
+    }
+  };
+  return world.workspace.atOnce({ path: key, action: 'undo', links: 'parents' }, read, () => []);
+}
+
+/** An announced write of a file that a command seems to have changed. */
+interface AnnouncedWrite {
+  readonly pending: PendingChange;
+  readonly delta: Delta;
+}
+
+type WritesByKey = ReadonlyMap<string, readonly AnnouncedWrite[]>;
+
+/**
+ * The result of a command, without writes that other calls have announced and made, and whose end is
+ * not recorded yet. Each of them is recorded for the session that announced it. If it is not clear
+ * who wrote a file, waits up to two seconds for the end of the write.
+ */
+async function withoutOtherWrites(
+  world: World,
+  command: PendingChange,
+  endStates: readonly EndState[],
+): Promise<readonly EndState[]> {
+  const giveUpMs = world.now() + HOST_WRITES_MS;
+  for (let found = endStates; ; ) {
+    const writes = await writesAt(world, command, found);
+    const unclear = found.filter((endState) => isUnclear(world, command, { endState, writes }));
+    if (unclear.length === 0 || world.now() >= giveUpMs)
+      return found.flatMap((endState) => beforeWrites(endState, writes));
+    await setTimeout(HOST_POLL_MS);
+    found = await readAgain(world, found, unclear);
+  }
+}
+
+/** The announced writes of all files that the command seems to have changed. */
+async function writesAt(
+  { store }: World,
+  command: PendingChange,
+  endStates: readonly EndState[],
+): Promise<WritesByKey> {
+  const writes = new Map<string, AnnouncedWrite[]>();
+  for (const { delta, now } of endStates) if (!sameState(delta.before, now.side)) writes.set(delta.key, []);
+  if (writes.size === 0) return writes;
+  for (const pending of await store.pending({ here: true })) {
+    if (pending.change === command.change || pending.host?.command !== undefined) continue;
+    for (const delta of byPath(pending.entry.deltas)) writes.get(delta.key)?.push({ pending, delta });
+  }
+  return writes;
+}
+
+/**
+ * True if another session's host is about to write the file or has just written it, and the bytes
+ * do not show which. False for files that the command's record names: their locks are held, so the
+ * end of the write cannot be recorded now.
+ */
+function isUnclear(
+  world: World,
+  { entry }: PendingChange,
+  { endState, writes }: { readonly endState: EndState; readonly writes: WritesByKey },
+): boolean {
+  const { delta, now } = endState;
+  const others = writes.get(delta.key) ?? [];
+  if (others.length === 0 || byPath(entry.deltas).some(({ key }) => key === delta.key)) return false;
+  if (others.some((write) => sameContent(write.delta.before, now.side) || isMade(write, endState)))
+    return false;
+  return others.some(({ pending }) => isHostWriting(world, pending, entry.session));
+}
+
+/** True if the file has the bytes that the write was announced to leave. */
+function isMade({ delta: { before, after } }: AnnouncedWrite, { now }: EndState): boolean {
+  return !sameContent(before, after) && sameContent(after, now.side);
+}
+
+/** The command's result for one file: the state before another call's write, if that write was made. */
+function beforeWrites(endState: EndState, writes: WritesByKey): readonly EndState[] {
+  const made = writes.get(endState.delta.key)?.find((write) => isMade(write, endState));
+  if (made === undefined) return [endState];
+  const { before } = made.delta;
+  return sameContent(endState.delta.before, before) ? [] : [{ ...endState, now: { side: before } }];
+}
+
+async function readAgain(
+  world: World,
+  endStates: readonly EndState[],
+  unclear: readonly EndState[],
+): Promise<readonly EndState[]> {
+  const read: EndState[] = [];
+  for (const endState of endStates) {
+    const now = unclear.includes(endState) ? await readableAt(world, endState.delta.key) : endState.now;
+    if (now !== undefined) read.push({ ...endState, now });
+  }
+  return read;
 }

@@ -1,6 +1,7 @@
+import type { Harm } from '../../../model/session.ts';
 import { writesOf } from './effects.ts';
 import type { ShellCommand, ShellRedirect } from './shell-command.ts';
-import { programOf, type Words } from './words.ts';
+import { inFolder, programOf, type Words } from './words.ts';
 
 /**
  * The meaning of an unknown word of a command. `may write`: an option with which the program writes.
@@ -152,4 +153,33 @@ function keepsFiles({ operator, target = '', open }: ShellRedirect): boolean {
   // closed may be only the beginning of one.
   if (operator.startsWith('<<')) return operator !== '<<<' && open !== true;
   return operator === '<' || target === '/dev/null' || (operator === '>&' && /^(?:\d+|-)$/.test(target));
+}
+
+/** The folders in which git commands work that may change files or references, as the line names them. */
+export function gitFolders(commands: readonly ShellCommand[]): readonly string[] {
+  return commands.flatMap((command) => {
+    const [name, ...args] = command.words;
+    if (programOf(name) !== 'git' || gitOnlyReads(args)) return [];
+    const start = folderNamed(args);
+    const folder = start === undefined ? command.folder : inFolder(command.folder, start);
+    return folder ?? [];
+  });
+}
+
+/** The folder that the options before the verb name. */
+function folderNamed(args: ShellCommand['words']): string | undefined {
+  const [option, value = ''] = args;
+  if (option === '-C') return value;
+  if (option === '-c') return folderNamed(args.slice(2));
+  const named = /^--(?:work-tree|git-dir)=(.+?)(?:\/\.git\/?)?$/.exec(option ?? '')?.[1];
+  return named ?? (option?.startsWith('-') === true ? folderNamed(args.slice(1)) : undefined);
+}
+
+const PRUNES = /\b(gc|prune|repack|filter-branch|filter-repo)\b|\breflog\s+(expire|delete)\b/;
+const NAMES_GIT = /(^|[\s/'"=])\.git($|[\s/'";&|)])/;
+
+/** Says what a shell line with these commands may destroy. A line that cannot be parsed may destroy anything. */
+export function harmOf(line: string, commands: readonly ShellCommand[]): Harm {
+  if (commands.length > 0 && commands.every((command) => onlyReads(command, 'may write'))) return 'nothing';
+  return PRUNES.test(line) || NAMES_GIT.test(line) ? 'git' : 'files';
 }

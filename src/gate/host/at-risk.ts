@@ -218,7 +218,7 @@ export class Threats {
   }
 
   #staged(path: string, entry: GitStatus, by: Pick<Threat, 'isNamed'> = {}): void {
-    const contents = onlyGitHas(repositoryTop(dirname(path)), [entry]);
+    const contents = onlyGitHas(repositoryTop(dirname(path)), [{ path: entry.path, blob: entry.blob }]);
     this.#add({ kind: 'index', path, why: 'staged', ...contents, ...by });
   }
 
@@ -460,7 +460,7 @@ function restage(saved: Saved, files: 'all' | 'tracked'): void {
 
 /** The part of a threat that only git has. Its objects are kept by keeping what leads to them. */
 function onlyGitHas(top: string, blobs: readonly GitContent[]): Pick<Threat, 'bytes' | 'contents'> {
-  return { bytes: 0, contents: { top, blobs: blobs.map(({ path, blob }) => ({ path, blob })) } };
+  return { bytes: 0, contents: { top, blobs } };
 }
 
 function reasonFor({ index, file }: GitStatus): 'untracked' | 'ignored' | 'uncommitted' | 'staged' {

@@ -200,7 +200,10 @@ class Owners {
   async #ofContents({ top, blobs }: Required<Threat>['contents']): Promise<Owned> {
     const known = blobs.slice(0, MAX_BLOBS);
     const asked = known.map(({ blob }) => blob);
-    const contents = asked.length === 0 ? [] : await readBlobs(top, asked, { signal: this.#signal });
+    const isRead = known.every(({ bytes }) => bytes !== undefined);
+    const contents = isRead
+      ? known.map(({ bytes }) => bytes)
+      : await readBlobs(top, asked, { signal: this.#signal });
     let owner: Owner = blobs.length > MAX_BLOBS ? 'user' : 'nobody';
     for (const [at, { path }] of known.entries()) {
       const next = await this.#ofBlob(`${top}/${path}`, contents[at]);

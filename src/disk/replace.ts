@@ -297,7 +297,7 @@ async function publish(context: DiskContext, replacing: Replacing): Promise<Publ
 }
 
 /** Errors that the exchange of two names returns on file systems that do not support it. */
-export const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
+const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /**
  * Exchanges the names of the old and the new file in one step, so that the target is never absent,
@@ -549,7 +549,7 @@ function pause(): void {
 }
 
 /** The bytes of an open file; undefined if they are too many for a copy. */
-export function bytesOf(fd: number): Buffer | undefined {
+function bytesOf(fd: number): Buffer | undefined {
   const { size } = fstatSync(fd);
   return size > COPY_BYTES ? undefined : readAllSync(fd, size);
 }

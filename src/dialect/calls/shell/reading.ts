@@ -95,7 +95,7 @@ function isKnown(args: Words): args is readonly string[] {
 }
 
 /** True for arguments with which git changes no file and no reference. */
-export function gitOnlyReads(args: Words): boolean {
+function gitOnlyReads(args: Words): boolean {
   const { verb, rest } = verbOf(args);
   const writes = verb === undefined ? undefined : GIT_READERS.get(verb);
   if (writes === undefined) return false;

@@ -1,5 +1,5 @@
 import type { Inverse } from '../../journal/inverses.ts';
-import { inverse, type NamedPath, type State } from '../../model/delta.ts';
+import type { NamedPath, State } from '../../model/delta.ts';
 import type { Entry } from '../../model/entry.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { UndoSelection } from '../../model/session.ts';

@@ -3,7 +3,7 @@ import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, stampOf } from '../disk/read.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
-import { ABSENT, type State } from '../model/delta.ts';
+import { ABSENT, byPath, type State } from '../model/delta.ts';
 import type { ChangeEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
@@ -261,7 +261,7 @@ function differsByOwnChanges(
   const kinds = new Map(folder.entries.map(({ name, kind }) => [name, kind]));
   for (const { atMs, deltas } of own) {
     if (atMs < sighting.atMs) return false;
-    const inside = deltas.filter(({ key }) => dirname(key) === folder.path.key);
+    const inside = byPath(deltas).filter(({ key }) => dirname(key) === folder.path.key);
     for (const { relative, before, after } of inside.toReversed()) {
       const name = basename(relative);
       if ((kinds.get(name) ?? 'absent') !== after.kind) return false;

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import type { State } from '../../src/model/delta.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { delta, file, pendingChange } from '../store/samples.ts';
+import { ABSENT, changeEntry, delta, file, move, pendingChange } from '../store/samples.ts';
 import { startChild } from '../support/child.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -68,3 +68,27 @@ it.skipIf(injector.status !== 0).each([
   },
   600_000,
 );
+
+it('unfinished changes that an older database stored as effects are finished', async () => {
+  const { home } = scratch();
+  const path = join(home, 'lookfirst.db');
+  const store = await openSqliteStore(path);
+  const edited = delta('b.ts', file('x'), file('y'));
+  const moved = move('old.ts', 'new.ts', file('z', { kept: false }));
+  await store.record({ announce: { ...pendingChange('c3'), entry: changeEntry('c3', [edited, moved]) } });
+  await store.close();
+  const db = (await loadSqlite())(path);
+  const { announced } = db.prepare('select announced from pending').get() as { announced: string };
+  const { entry, ...rest } = JSON.parse(announced);
+  const { deltas: _, ...fields } = entry;
+  const { movedFrom, ...arrival } = moved;
+  const source = { ...movedFrom, before: moved.after, after: ABSENT, movedTo: moved.key };
+  const older = { ...rest, entry: { ...fields, effects: [edited, source, arrival] } };
+  db.prepare('update pending set announced = ?').run(JSON.stringify(older));
+  db.exec('pragma user_version = 9');
+  db.close();
+  const now = await openSqliteStore(path, { damaged: 'set-aside' });
+  const [pending] = await now.pending();
+  expect(pending?.entry.deltas).toEqual([edited, moved]);
+  await now.close();
+});

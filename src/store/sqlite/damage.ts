@@ -1,5 +1,7 @@
 import { copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type Delta, joinMoves } from '../../model/delta.ts';
 import { Fault, isTaken, unlessErrno, unlessMissing } from '../../model/fault.ts';
+import { isRecord } from '../../model/record.ts';
 import { isDamage, isOlder, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
 import type { Users } from './users.ts';
 
@@ -144,13 +146,38 @@ function fillDraft(draft: string, older: string, load: SqliteLoader): void {
     db.exec('pragma journal_mode = delete');
     db.prepare('attach database ? as older').run(older);
     const has = `select count(*) as n from older.sqlite_master where name in ('pending', 'blobs')`;
-    if ((db.prepare(has).get() as { n: number }).n === 2)
-      db.exec(`begin; insert into pending select change, announced from older.pending;
-        insert into blobs select * from older.blobs b
-          where exists (select 1 from older.pending where instr(announced, b.sha256) > 0); commit;`);
+    if ((db.prepare(has).get() as { n: number }).n !== 2) return;
+    db.exec(`begin; insert into blobs select * from older.blobs b
+      where exists (select 1 from older.pending where instr(announced, b.sha256) > 0)`);
+    const rows = db.prepare('select change, announced from older.pending').all();
+    const insert = db.prepare('insert into pending values (?, ?)');
+    // The cast is safe: the select gives this shape.
+    for (const { change, announced } of rows as { change: string; announced: string }[])
+      insert.run(change, inDeltas(announced));
+    db.exec('commit');
   } finally {
     db.close();
   }
+}
+
+/** An effect of a change in older databases. A move had two: `movedTo` names the other one. */
+type OldEffect = Delta & { readonly movedTo?: string };
+
+/** Converts an announced change of an older database, which has effects in place of deltas. */
+function inDeltas(announced: string): string {
+  const pending: unknown = JSON.parse(announced);
+  const entry = isRecord(pending) ? pending['entry'] : undefined;
+  if (!isRecord(pending) || !isRecord(entry) || entry['deltas'] !== undefined) return announced;
+  const { effects, ...rest } = entry;
+  // The cast is safe: older programs wrote this shape, and recovery checks the result.
+  const old = Array.isArray(effects) ? (effects as readonly OldEffect[]) : [];
+  const halves = old.map(({ movedTo: _, ...effect }) => {
+    const source = old.find(({ movedTo }) => movedTo === effect.key);
+    return source === undefined
+      ? effect
+      : { ...effect, movedFrom: { key: source.key, relative: source.relative } };
+  });
+  return JSON.stringify({ ...pending, entry: { ...rest, deltas: joinMoves(halves) } });
 }
 
 /** Gives a file a second name. A killed process may have done so before. */

@@ -85,7 +85,7 @@ function branchesOf(common: string): Map<string, string> {
 
 /**
  * The ids of all blobs and trees in the trees of commits. Leaves out commits that git does not have.
- * `HASH^@` stands for the parents of a commit.
+ * Git reads `HASH^@` as the parents of a commit.
  */
 export async function blobsIn(
   folder: string,

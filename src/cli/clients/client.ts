@@ -75,7 +75,7 @@ export interface Client {
   /** The next step for the user, which `init` prints. */
   readonly next: string;
   /**
-   * What the gate does not prevent in a client with our server (`server`), and in one that also has our
+   * The ways around the gate in a client with our server (`server`), and in one that also has our
    * hooks (`hooks`). If the client has no hooks, `hooks` is absent.
    */
   readonly around?: { readonly server: string; readonly hooks?: string };

@@ -51,7 +51,7 @@ export type ConfigureReport =
       readonly diff: string;
       /** The user's next step after `init`; empty after `remove`. */
       readonly next: string;
-      /** What the user should know about the change; absent if there is nothing to add. */
+      /** A fact about the change that the user should know; absent if there is none. */
       readonly note?: string;
     }
   /** `file`: the file that cannot be edited. Absent if no file is the cause. */

@@ -17,7 +17,7 @@ describe('the list of the default dialect', () => {
     expect(document('docs/trust.md')).toContain(
       `| names, descriptions and schemas of all tools | ${figure} | \`node bench/tokens.mjs\` |`,
     );
-    expect(document('CHANGELOG.md')).toContain(`The tool list of the default dialect takes ${figure} tokens`);
+    expect(document('CHANGELOG.md')).toContain(`tool list takes ${figure} tokens`);
   });
 });
 

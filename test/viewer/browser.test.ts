@@ -102,18 +102,20 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     for (const next of ['two', 'three', 'four']) await ok(t.session.write(path, `${next}\n`));
     await t.put('b.txt', 'unread\n');
     await refusal(t.session.write('b.txt', 'x\n'), 'NOT_READ');
+    await t.put('c.txt', 'unread\n');
+    for (const next of ['x', 'y']) await refusal(t.session.write('c.txt', next), 'NOT_READ');
     const page = await open((await viewed(t)).url);
     await page.waitForSelector('.row.refusal');
-    expect(await page.textContent('.row.refusal .what')).toBe('not read');
-    expect(await page.textContent('.row.run .what')).toBe('3 overwrites of');
+    expect(await page.locator('.row.refusal .what').allTextContents()).toEqual(['2 × not read', 'not read']);
+    expect(await page.textContent('.row.run.change .what')).toBe('3 overwrites of');
     const cut = await page
       .locator('.row:not(.turn) .what')
       .evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).length);
     expect(cut).toBe(0);
     expect(await page.locator('.row.change').count()).toBe(1);
-    await page.click('.row.run');
+    await page.click('.row.run.change');
     expect(await page.locator('a.row.change').count()).toBe(3);
-    await page.click('.row.run');
+    await page.click('.row.run.change');
     expect(await page.locator('a.row.change').count()).toBe(0);
   });
 

@@ -151,6 +151,17 @@ describe('the viewer shows', () => {
     });
   });
 
+  it('why a call was invalid, without judging what its session had seen', async () => {
+    const t = await desk({ session: 'coder' });
+    await ok(t.session.write('a.txt', 'text\n'));
+    const edit = { oldText: 'text', newText: 'x' } as never;
+    await refusal(t.session.edit('a.txt', [edit]), 'INVALID_ARGUMENT');
+    const v = await viewed(t);
+    const [row] = (await v.get<FeedPage>('feed?kind=refusal')).rows;
+    const { facts } = await v.get<DetailView>(`entry?seq=${row?.seq}`);
+    expect(facts.map(({ name }) => name)).toEqual([undefined, 'Why', 'Next step given', 'Then']);
+  });
+
   it('which session has seen and written which line', async () => {
     const t = await scene();
     const v = await viewed(t);

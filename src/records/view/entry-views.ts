@@ -165,9 +165,12 @@ async function refusalView(sources: ViewSources, entry: EntryOf<'refusal'>): Pro
   const since = await sinceSeen(sources, entry, key);
   const facts: Fact[] = [
     ...(observed === true ? [{ tone: 'warn', words: OBSERVED } as const] : []),
-    { words: `${refusedBecause(code)}${text === undefined ? '' : ` (${text})`}` },
+    { words: refusedBecause(code) },
     ...judgementOf(entry, { after, writers, atRisk: await linesAtRisk(sources.records, entry) }),
-    { name: 'What the session had seen', words: seenBefore(entry) },
+    ...(text === undefined ? [] : [{ name: 'Why', words: text }]),
+    ...(seen === undefined && code !== 'NOT_READ'
+      ? []
+      : [{ name: 'What the session had seen', words: seenBefore(entry) }]),
     ...(writers.length === 0 ? [] : [{ name: 'Changed since', words: '', rows: writers.map(feedRow) }]),
     ...(observed === true ? [] : [{ name: 'Next step given', words: `${NEXT[entry.next ?? 'none']}.` }]),
     after === undefined

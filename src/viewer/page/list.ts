@@ -60,6 +60,9 @@ interface Item {
   readonly line: () => VNode;
 }
 
+/** Kinds of entries that can join a run. */
+const JOINED: ReadonlySet<EntryKind> = new Set(['change', 'read', 'refusal']);
+
 /** The oldest entry of each run that the user has opened. */
 const openRuns: Signal<ReadonlySet<number>> = signal(new Set());
 
@@ -70,7 +73,7 @@ function runsOf(all: readonly FeedRow[]): readonly Run[] {
     JSON.stringify([kind, kind === 'read' || what, session, path, turn, undo, dayWord(atMs)]);
   for (const row of all) {
     const last = runs.at(-1);
-    const canJoin = (row.kind === 'change' || row.kind === 'read') && row.path !== undefined;
+    const canJoin = JOINED.has(row.kind) && row.path !== undefined;
     if (canJoin && last?.[0] !== undefined && doing(last[0]) === doing(row)) last.push(row);
     else runs.push([row]);
   }
@@ -206,9 +209,14 @@ function runLine(row: FeedRow, run: Run): VNode {
     const others = [...openRuns.value].filter((seq) => seq !== oldest);
     openRuns.value = new Set(isOpen ? others : [...others, oldest]);
   };
+  return html`<button type="button" class=${`row run ${row.kind}`} aria-expanded=${isOpen} style=${tint(row.session)} onClick=${toggle} onKeyDown=${moveFocus}>${lineOf(row, whatOfRun(row, run.length), run)}</button>`;
+}
+
+/** What the entries of a run did: `3 edits of`, or `3 × not read` for refusals. */
+function whatOfRun(row: FeedRow, count: number): string {
+  if (row.kind === 'refusal') return `${count} × ${refusalIn(row)}`;
   const doing = row.kind === 'read' ? 'read' : row.what;
-  const what = /^[a-z]+$/.test(doing) ? countOf(run.length, doing) : `${run.length} × ${doing}`;
-  return html`<button type="button" class=${`row run ${row.kind}`} aria-expanded=${isOpen} style=${tint(row.session)} onClick=${toggle} onKeyDown=${moveFocus}>${lineOf(row, `${what} of`, run)}</button>`;
+  return `${/^[a-z]+$/.test(doing) ? countOf(count, doing) : `${count} × ${doing}`} of`;
 }
 
 function lineOf(row: FeedRow, what: string, run: Run): VNode {

@@ -189,9 +189,9 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.click('text=Undo this change');
     await page.waitForSelector('dialog .removed');
     expect(t.text('src/a.ts')).toContain('THREE');
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.locator('dialog .primary').click();
     await expect.poll(() => t.text('src/a.ts')).toBe(text());
-    await page.waitForSelector('.banner:has-text("taken back")');
+    await page.waitForSelector('.banner:has-text("was undone")');
     await page.waitForSelector('.row.change:has-text("undo")', { state: 'attached' });
   });
 
@@ -200,7 +200,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     const page = await open(t.viewer.url);
     await page.click('.row.change');
     await page.locator('.part').nth(1).click();
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.locator('dialog .primary').click();
     await expect.poll(() => t.text('src/a.ts')).toBe(text({ 3: 'THREE' }));
     await page.waitForSelector('.banner:has-text("Parts of this change")');
   });
@@ -216,7 +216,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.click('text=Undo this change');
     await page.waitForSelector('dialog .stays');
     expect(await page.textContent('dialog .stays')).toBe('1 later edit of this file stays.');
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.locator('dialog .primary').click();
     await expect.poll(() => t.text('src/a.ts')).toBe(text({ 12: 'twelve', 20: 'twenty' }));
   });
 
@@ -228,7 +228,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.click('text=Undo this change');
     await page.waitForSelector('dialog .conflict');
     expect(await page.textContent('dialog')).toMatch(/STALE[\s\S]*drei/);
-    expect(await page.getByRole('button', { name: 'Take back' }).count()).toBe(0);
+    expect(await page.locator('dialog .primary').count()).toBe(0);
     expect(t.text('src/a.ts')).toContain('drei');
   });
 
@@ -243,7 +243,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.waitForSelector('.detail .diff');
     expect(await page.textContent('.detail')).toMatch(/This turn changed 1 file[\s\S]*THIRTY-FIVE/);
     await page.click('text=Rewind to before this');
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.locator('dialog .primary').click();
     await expect.poll(() => t.text('src/a.ts')).toBe(text());
   });
 
@@ -452,7 +452,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await click('.author:has-text("coder")');
       await page.waitForSelector('.known:has-text("Had it read the file?")');
       await click('text=Undo this change');
-      await click('dialog button:has-text("Take back")');
+      await click('dialog .primary');
       await expect.poll(() => t.text('src/a.ts')).toBe(text());
     });
     expect({ whyRefused, sinceMyPrompt, whoOverwrote }).toEqual({

@@ -4,7 +4,7 @@ import { Records } from '../records.ts';
 import { Scope } from '../scope.ts';
 import { entryView } from './entry-views.ts';
 
-it('a change counts as taken back, however many changes of its file came later', async () => {
+it('a change counts as undone, however many changes of its file came later', async () => {
   const records = await Records.openOrCreate({ home: '/', store: 'memory:' });
   onTestFinished(() => records.close());
   const deltas = [delta('a.ts', file('x'), file('y'))];
@@ -14,7 +14,7 @@ it('a change counts as taken back, however many changes of its file came later',
   const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
   expect(await entryView(sources, 1)).toMatchObject({
     canUndo: false,
-    facts: [{ words: 'This change was taken back.', rows: [{ seq: 2 }] }],
+    facts: [{ words: 'This change was undone.', rows: [{ seq: 2 }] }],
   });
   expect(await entryView(sources, 3)).toMatchObject({ canUndo: true, facts: [] });
 });

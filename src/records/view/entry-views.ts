@@ -71,12 +71,12 @@ async function changeView(sources: ViewSources, entry: ChangeEntry): Promise<Det
     ...(entry.notices ?? []).map((kind): Fact => ({ tone: 'warn', words: noticeWords(kind) })),
     ...missing(more),
   ];
-  return { facts, files, canUndo: standing !== 'taken back' };
+  return { facts, files, canUndo: standing !== 'undone' };
 }
 
 const STANDING = {
-  partly: 'Parts of this change were taken back.',
-  'taken back': 'This change was taken back.',
+  partly: 'Parts of this change were undone.',
+  undone: 'This change was undone.',
 } as const;
 
 function noted(words: string, entries: readonly Entry[]): Fact {
@@ -106,7 +106,7 @@ async function laterUndos(
   const left = history.standing(entry).length;
   const isPartly =
     history.isPartlyUndone(entry) || undoneBy.some(({ undoesPart }) => undoesPart !== undefined);
-  return { undoneBy, standing: left === 0 ? 'taken back' : isPartly ? 'partly' : 'stands' };
+  return { undoneBy, standing: left === 0 ? 'undone' : isPartly ? 'partly' : 'stands' };
 }
 
 /** Says if and how the session knew the bytes that its change replaced. */
@@ -315,7 +315,7 @@ export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<
   }
   const { files, more } = await diffsOf(sources, entries);
   const { seq, atMs, session, root } = turn;
-  const changed = `This turn changed ${countOf(files.length + more, 'file')}${turn.stands ? '' : ', taken back since'}.`;
+  const changed = `This turn changed ${countOf(files.length + more, 'file')}${turn.stands ? '' : ', undone since'}.`;
   return {
     row: { seq, atMs, session, kind: 'turn', what: turnRow(turn).words, turn: turn.turn },
     root,

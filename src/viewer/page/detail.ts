@@ -42,13 +42,13 @@ function itemOf(view: DetailView): VNode {
     ${files.map((file) => {
       const { root, path } = file;
       const undoFile = (): void =>
-        void offerUndo(`Take back what this change did to ${visibleName(path)}?`, 'undo', {
+        void offerUndo(`Undo what this change did to ${visibleName(path)}?`, 'undo', {
           change: row.change,
           root,
           path,
         });
       const undoPart = (hunk: number): void =>
-        void offerUndo('Take back these lines?', 'undo', { change: row.change, root, path, hunk });
+        void offerUndo('Undo these lines?', 'undo', { change: row.change, root, path, hunk });
       const isUndoable = mayUndo(view) && row.kind === 'change';
       const link = html`<a href=${pageAddress({ kind: 'file', root, path })}>${pathSpan(path)}</a>`;
       const action = html`<button type="button" class="small push" onClick=${undoFile}>Undo this file</button>`;
@@ -92,7 +92,7 @@ function undoButton({ kind, seq, session, what, change, undo }: FeedRow): VNode 
   const offer = (): void =>
     void (kind === 'turn'
       ? offerUndo(`Return to before "${what}"?`, 'rewind', { seq })
-      : offerUndo(`Take back this change of ${session}?`, 'undo', { change }));
+      : offerUndo(`Undo this change by ${session}?`, 'undo', { change }));
   const word = kind === 'turn' ? 'Rewind to before this' : undo === true ? 'Redo' : 'Undo this change';
   return html`<button type="button" class="undo-this" onClick=${offer}>${word}</button>`;
 }

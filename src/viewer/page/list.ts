@@ -319,7 +319,7 @@ export function TurnList(): VNode {
     const { seq, session, words, atMs, files: paths, stands } = turn;
     const changed = paths.length === 0 ? 'no files changed' : `${countOf(paths.length, 'file')} changed`;
     const content = html`${i === 0 ? html`<span class="tag">since the last prompt</span>` : null}<b class="prompt">${safe(words)}</b>
-      <span class="bar small">${who(session)}${longTime(atMs)}<span class="dim">${changed}${paths.length > 0 && !stands ? ', taken back' : ''}</span></span>`;
+      <span class="bar small">${who(session)}${longTime(atMs)}<span class="dim">${changed}${paths.length > 0 && !stands ? ', undone' : ''}</span></span>`;
     const card = itemLink('card', { kind: 'entry', seq }, session, content);
     return { key: String(seq), sessions: [session], texts: [words, ...paths], card };
   });

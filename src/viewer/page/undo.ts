@@ -46,14 +46,14 @@ async function confirmUndo(now: OpenUndo): Promise<void> {
   const isOpen = undoing.value === begun;
   if ('error' in done || !done.preview.ok) {
     if (isOpen) undoing.value = { ...now, busy: false, ...done };
-    else if ('error' in done) tell(`Not taken back: ${done.error}`);
-    else if (!done.preview.ok) tell(`Not taken back: ${done.preview.path} ${done.preview.code}`);
+    else if ('error' in done) tell(`Not undone: ${done.error}`);
+    else if (!done.preview.ok) tell(`Not undone: ${done.preview.path} ${done.preview.code}`);
     return;
   }
   const { change, files } = done.preview;
   if (isOpen) undoing.value = undefined;
   tell(
-    `Taken back: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`,
+    `Undone: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`,
   );
   await show();
 }
@@ -87,10 +87,10 @@ export function UndoDialog(): VNode | null {
 function previewOf({ preview }: OpenUndo): VNode {
   if (preview === undefined) return html`<p class="dim" role="status">preparing the preview…</p>`;
   if (!preview.ok)
-    return html`<p class="banner conflict"><b>This can't be taken back: <span class="tag bad">${preview.code}</span></b> ${pathSpan(preview.path)}: ${safe(preview.reason)}.</p>
+    return html`<p class="banner conflict"><b>This can't be undone: <span class="tag bad">${preview.code}</span></b> ${pathSpan(preview.path)}: ${safe(preview.reason)}.</p>
       ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => diffTable(file))}`;
   const { files, diffs, stays } = preview;
-  if (files.length === 0) return html`<p>There is nothing to take back.</p>`;
+  if (files.length === 0) return html`<p>There is nothing to undo.</p>`;
   return html`<p>This would change ${countOf(files.length, 'file')}. It can be undone too.</p>
     ${stays.length === 0 ? null : html`<ul class="banner stays">${stays.map((each) => html`<li>${safe(each)}</li>`)}</ul>`}
     ${files.map(({ path, did }) => {
@@ -113,5 +113,5 @@ function actionsOf(now: OpenUndo, close: () => void): VNode {
   const { preview } = now;
   const isReady = preview?.ok === true && preview.files.length > 0;
   return html`<button type="button" onClick=${close}>${now.busy || isReady ? 'Cancel' : 'Close'}</button>
-    ${isReady ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void confirmUndo(now)}>Take back</button>` : null}`;
+    ${isReady ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void confirmUndo(now)}>${now.path === 'rewind' ? 'Rewind' : 'Undo'}</button>` : null}`;
 }

@@ -197,10 +197,7 @@ export async function findRipgrep(source: RipgrepSource, roots: readonly string[
   );
 }
 
-/**
- * Loads the package on demand, because it throws while loading if its optional binary is missing. Uses `require`,
- * because Node 20 does not cache compiled code of a bundle that uses `import()`.
- */
+/** Loads the package on demand, because it throws while loading if its optional binary is missing. */
 async function packagedPath(): Promise<string> {
   const require = createRequire(import.meta.url);
   // The package has no types. `rgPath` is its only export.

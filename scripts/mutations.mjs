@@ -129,8 +129,8 @@ const MUTATIONS = [
   [
     'bytes are not compared after the exchange',
     'src/disk/replace.ts',
-    'return holds(old.fd, expected) ? out : undefined;',
-    'return expected === undefined ? undefined : out;',
+    'if (holds(old.fd, expected)) {',
+    'if (expected !== undefined) {',
     'src/disk/replace.race.test.ts',
   ],
   [

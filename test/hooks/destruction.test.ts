@@ -1,21 +1,15 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { shellScript } from '../../src/cli/clients/hook-scripts.ts';
+import { COMMAND_LINE } from '../../src/model/entry.ts';
 import { isGitIndex, stagedContent } from '../../src/process/git-index.ts';
 import { quotedWord } from '../../src/report/bounded.ts';
-import { environment, lookfirst, objects, scriptPlaces } from '../support/command-line.ts';
+import { changeWords } from '../../src/report/command-words.ts';
+import { type ConfigSources, openWorkspace } from '../../src/session/configured.ts';
+import { runPrefixedLine } from '../../src/session/prefixed-line.ts';
+import { environment, lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { setUp } from '../support/tool-calls.ts';
@@ -221,22 +215,35 @@ const images: Door = async (command) => {
   return context ?? '';
 };
 
-const run: Door = async (command) => (await lookfirst(places, ['run', '--', 'sh', '-c', command])).stderr;
+/** The environment, the folder and the system from which a command line opens the workspace. */
+function sources(more: Readonly<Record<string, string>> = {}): ConfigSources {
+  return { env: environment(places, more), cwd: places.root, platform: process.platform };
+}
+
+/** What `lookfirst run` does for the user, in this process. Returns what it would print. */
+const run: Door = async (command) => {
+  const sessions = await openWorkspace(sources(), {}, [places.root]);
+  try {
+    const session = await sessions.session(COMMAND_LINE);
+    const ran = await session.runBy('user', ['sh', '-c', command], { profile: 'undo', output: 'kept' });
+    if (!ran.ok) throw new Error(ran.refusal.code);
+    return changeWords(ran).join('\n');
+  } finally {
+    await sessions.close();
+  }
+};
 
 let calls = 0;
 
-/** Claude Code's Bash tool: the before-event, the line through our script, the after-event. */
+/** Claude Code's Bash tool: the before-event, the line on a layer as our script runs it, the after-event. */
 const layer: Door = async (command) => {
   calls += 1;
-  const shell = join(places.home, 'bin', 'lookfirst-shell');
-  mkdirSync(join(places.home, 'bin'), { recursive: true });
-  writeFileSync(shell, shellScript(scriptPlaces(places)));
-  chmodSync(shell, 0o755);
   const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
   const around = { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
   const send = async (hook_event_name: string, more: object): Promise<Record<string, string>> => {
     const call = { tool_name: 'Bash', tool_input: { command }, tool_use_id: `call-${calls}` };
     const event = { session_id: 's', cwd: places.root, prompt_id: 't1', hook_event_name, ...call, ...more };
+    const shell = join(places.home, 'bin', 'lookfirst-shell');
     const env = { ...around, CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };
     const ran = await lookfirst(places, ['hook', 'claude-code'], { input: JSON.stringify(event), env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -248,15 +255,24 @@ const layer: Door = async (command) => {
     calls += 1;
     expect(await send('PreToolUse', {})).not.toHaveProperty('permissionDecisionReason');
   }
-  const line = `eval ${quotedWord(command)} < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
-  const ended = await new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    const child = spawn(shell, [line], { cwd: places.root, env: environment(places, around) });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (part) => (stdout += part));
-    child.stderr.on('data', (part) => (stderr += part));
-    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+  const output = join(places.base, 'output');
+  const line = `eval ${quotedWord(command)} < /dev/null > ${output} 2>&1 && pwd -P >| ${join(places.base, 'cwd')}`;
+  const told: string[] = [];
+  const code = await runPrefixedLine({
+    line,
+    around: sources(around),
+    flags: {},
+    runner: {
+      open: async (root) => {
+        const sessions = await openWorkspace(sources(around), {}, [root]);
+        return { sessions, release: () => sessions.close() };
+      },
+      plainly: () => Promise.reject(new Error('the line runs without its layer')),
+      tell: (text) => void told.push(text),
+    },
   });
-  expect(ended).toMatchObject({ code: 0 });
+  expect({ code, told }).toMatchObject({ code: 0 });
+  const ended = { code, stdout: readFileSync(output, 'utf8'), stderr: told.join('\n') };
   const after = await send('PostToolUse', { tool_response: ended });
   return `${ended.stderr}${after['additionalContext'] ?? ''}`;
 };
@@ -273,7 +289,7 @@ async function changes(): Promise<Record<string, unknown>[]> {
 const DOORS: readonly [string, Door, boolean][] = [
   ['hooks without a layer', images, true],
   ['hooks with a layer', layer, here !== undefined],
-  ['lookfirst run', run, here !== undefined],
+  ['a command of the user', run, here !== undefined],
 ];
 
 describe.each(DOORS)('%s', (name, door, canRun) => {
@@ -298,6 +314,13 @@ describe.each(DOORS)('%s', (name, door, canRun) => {
     if (name === 'hooks without a layer' && twin.command === 'git status')
       expect(await changes()).toEqual([]);
   });
+});
+
+it.skipIf(here === undefined)('`lookfirst run` prints what its command removed', async () => {
+  user('echo edit > a.txt');
+  const { code, stderr } = await lookfirst(places, ['run', '--', 'sh', '-c', 'git checkout -q .']);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/removed what nothing else holds: a\.txt\. .*lookfirst undo c/);
 });
 
 it('the other session whose work a command removed is told once, at its next event', async () => {

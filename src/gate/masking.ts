@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Intent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ReadResult } from '../model/results.ts';
 import { type How, showsAll } from '../model/sighting.ts';
@@ -17,6 +18,7 @@ import {
   touchesSecret,
   unmasked,
 } from '../text/secrets.ts';
+import type { MaskedDiffOptions } from '../text/unified.ts';
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
 
@@ -46,6 +48,11 @@ export function maskTextFor(
   if (policy.secrets === 'show') return unmasked;
   const options = { secretFile: isSecretPath(path), isPart: true, known };
   return (text) => maskText(text, options);
+}
+
+/** The options of a diff that an answer shows: its secrets are masked, and its length is limited. */
+export function diffOptions({ policy, secretValues: known }: Masking, path: string): MaskedDiffOptions {
+  return { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, known, path };
 }
 
 /**

@@ -13,7 +13,7 @@ import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
-import { maskIn, maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
+import { diffOptions, maskIn, maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import type { ChangePlan } from './plan.ts';
 import {
   type PlanFailure,
@@ -375,15 +375,9 @@ function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   }));
 }
 
-function diffOf(
-  { policy, secretValues: known }: World,
-  { snapshot, path }: LookedFile,
-  planned: PlannedText,
-): string {
+function diffOf(world: World, { snapshot, path }: LookedFile, planned: PlannedText): string {
   const before: Uint8Array = snapshot?.bytes ?? Buffer.alloc(0);
-  const { secrets } = policy;
-  const { maxDiffLines: maxLines } = LIMITS;
-  const options = { maxLines, context: DIFF_CONTEXT, secrets, known, path: path.relative };
+  const options = { ...diffOptions(world, path.relative), context: DIFF_CONTEXT };
   return maskedDiff(before, planned.bytes, options).text;
 }
 

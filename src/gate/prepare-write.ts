@@ -4,7 +4,6 @@ import { WHOLE } from '../model/coverage.ts';
 import { ABSENT, microseconds } from '../model/delta.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import { LIMITS } from '../model/limits.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
@@ -17,7 +16,7 @@ import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { fileState, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
-import { maskIn } from './masking.ts';
+import { diffOptions, maskIn } from './masking.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { notPrepared, type Prepared, unverifiable, withCure, withEvidence } from './prepared.ts';
 import type { World } from './world.ts';
@@ -239,9 +238,7 @@ function sightingAfter(
   };
 }
 
-function diffOf({ policy, secretValues: known }: World, { before, bytes, located }: NewBytes): string {
-  const { secrets } = policy;
-  const { maxDiffLines: maxLines } = LIMITS;
-  const options = { maxLines, secrets, known, path: located.place.path.relative };
+function diffOf(world: World, { before, bytes, located }: NewBytes): string {
+  const options = diffOptions(world, located.place.path.relative);
   return maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), bytes, options).text;
 }

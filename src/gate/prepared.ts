@@ -22,6 +22,7 @@ import { lineCount } from '../text/lines.ts';
 import { samePlace } from '../text/match.ts';
 import { type MaskedDiffOptions, maskedDiff, type UnifiedDiff } from '../text/unified.ts';
 import type { LookedFile } from './look.ts';
+import { diffOptions } from './masking.ts';
 import type { ChangePlan } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -207,10 +208,8 @@ export async function outsideChange(
   const now = decodeText(snapshot.bytes)?.text;
   if (before === undefined || now === undefined) return undefined;
   const { hunks } = diffLines(before, now);
-  const { secrets } = world.policy;
-  const { maxDiffLines: maxLines, maxLineChars } = LIMITS;
-  const known = world.secretValues;
-  const bounds = { maxLines, maxLineChars, context: CONTEXT_LINES, secrets, known, path: sighting.key };
+  const { maxLineChars } = LIMITS;
+  const bounds = { ...diffOptions(world, sighting.key), maxLineChars, context: CONTEXT_LINES };
   const shown = boundedDiff(before, now, bounds);
   const totalLines = lineCount(now);
   const stillSeen = seenAfter(sighting, hunks, lineCount(before));

@@ -3,7 +3,6 @@ import type { State } from '../../model/delta.ts';
 import { lastAt } from '../../model/delta.ts';
 import type { ChangeEntry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
-import { LIMITS } from '../../model/limits.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { RefusalOf } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
@@ -12,6 +11,7 @@ import { maskedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import type { Located } from '../../workspace/workspace.ts';
 import { siblingOf } from '../look.ts';
+import { diffOptions } from '../masking.ts';
 import type { World } from '../world.ts';
 import type { LayerDelta } from './write-set.ts';
 
@@ -111,13 +111,8 @@ async function lastOwnChange(
 }
 
 /** The diff of another writer's change, with secrets masked. */
-export function lostDiff(
-  { policy, secretValues: known }: World,
-  path: string,
-  [before, after]: readonly [string, string],
-): string {
-  return maskedDiff(before, after, { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, known, path })
-    .text;
+export function lostDiff(world: World, path: string, [before, after]: readonly [string, string]): string {
+  return maskedDiff(before, after, diffOptions(world, path)).text;
 }
 
 /** Larger files are neither merged nor shown as a diff. */

@@ -10,6 +10,7 @@ import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
+import { diffOptions } from '../masking.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import { shownNameOf } from './shown-name.ts';
@@ -43,20 +44,12 @@ export async function showWrites(
   const named = [...shown, ...gits];
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
-  const { secrets } = world.policy;
-  const known = world.secretValues;
   let room = { lines: LIMITS.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = { ...fileOf(each), path: shownNameOf(world, each.path) };
     const texts = await textsOf(world, each);
-    const diff =
-      texts &&
-      maskedDiff(texts.before, texts.after, {
-        maxLines: room.lines,
-        secrets,
-        known,
-        path: each.path.relative,
-      });
+    const options = { ...diffOptions(world, each.path.relative), maxLines: room.lines };
+    const diff = texts && maskedDiff(texts.before, texts.after, options);
     if (texts === undefined || diff === undefined) {
       files.push(file);
       continue;

@@ -1,10 +1,10 @@
 import type { Inverse } from '../../journal/inverses.ts';
 import type { NamedPath, State } from '../../model/delta.ts';
 import type { Entry } from '../../model/entry.ts';
-import { LIMITS } from '../../model/limits.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Refusal, type Refused, refused, type UndoCall } from '../../model/verdict.ts';
 import { maskedDiff } from '../../text/unified.ts';
+import { diffOptions } from '../masking.ts';
 import type { World } from '../world.ts';
 
 /** The request of an undo, and the session that undoes. */
@@ -89,14 +89,7 @@ export function changedSince(
   const next = undo !== undefined ? 'fix_argument' : state.kind === 'file' ? 'read' : 'ask_human';
   const detail = { reason: 'it was changed since that change', ...(undo && { undo }) };
   if (left === undefined || now === undefined) return { ...base, code: 'STALE', next, detail };
-  const { secrets } = world.policy;
-  const { maxDiffLines: maxLines } = LIMITS;
-  const { text } = maskedDiff<Uint8Array>(left, now, {
-    maxLines,
-    secrets,
-    known: world.secretValues,
-    path: inverse.relative,
-  });
+  const { text } = maskedDiff<Uint8Array>(left, now, diffOptions(world, inverse.relative));
   return { ...base, code: 'STALE', next, detail: { ...detail, diff: text } };
 }
 

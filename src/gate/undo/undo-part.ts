@@ -2,18 +2,18 @@ import { fingerprintOf } from '../../disk/read.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import { type Delta, lastAt, type State } from '../../model/delta.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
-import { LIMITS } from '../../model/limits.ts';
 import type { UndoResult } from '../../model/results.ts';
 import { type Outcome, type Refusal, type RefusalOf, refused } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { diffLines, type Hunk } from '../../text/diff.ts';
 import { splitLines } from '../../text/lines.ts';
 import { merge3 } from '../../text/merge.ts';
-import { type MaskedDiffOptions, maskedDiff } from '../../text/unified.ts';
+import { maskedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
 import { foundAt } from '../found.ts';
 import { lockKeys } from '../keys.ts';
+import { diffOptions } from '../masking.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
@@ -147,8 +147,4 @@ function changedSince(
   const { text } = maskedDiff(left, now, diffOptions(world, path));
   const detail = { reason: 'these lines were changed since that change', diff: text };
   return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
-}
-
-function diffOptions({ policy, secretValues: known }: World, path: string): MaskedDiffOptions {
-  return { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, known, path };
 }

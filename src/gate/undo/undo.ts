@@ -13,6 +13,7 @@ import type { Knowledge } from '../../views/knowledge.ts';
 import { apply, worldFor } from '../apply.ts';
 import { existsAt } from '../found.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
+import { diffOptions } from '../masking.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
@@ -283,13 +284,7 @@ async function diffOf(world: World, delta: PlannedDelta, bytes: UndoPlan['bytes'
   const then = (await bytesOf(after, 'load')) ?? Buffer.alloc(0);
   if (hasNoLines(now) || hasNoLines(then))
     return [`${name}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
-  const { secrets } = world.policy;
-  const { text } = maskedDiff<Uint8Array>(now, then, {
-    maxLines: LIMITS.maxDiffLines,
-    secrets,
-    known: world.secretValues,
-    path,
-  });
+  const { text } = maskedDiff<Uint8Array>(now, then, diffOptions(world, path));
   return text === '' ? [] : [`${name}\n${text}`];
 }
 

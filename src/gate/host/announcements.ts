@@ -9,6 +9,8 @@ import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { invalidArgument, type Outcome, passOn, type Refusal, refused } from '../../model/verdict.ts';
+import { clip } from '../../report/bounded.ts';
+import { withoutSecrets } from '../../text/secrets.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
@@ -26,7 +28,7 @@ import {
   isAsAnnounced,
   isRepeated,
   lockableIntent,
-  pendingCommand,
+  pendingChange,
   pendingObserved,
   pendingOf,
 } from './pending.ts';
@@ -40,6 +42,8 @@ import { type ComingLine, destructionOf, isRepeatedLine, lineEvidence } from './
  * locked. Then the next try locks more keys. After the last try, the change is refused.
  */
 const MAX_TRIES = 5;
+
+const MAX_COMMAND_CHARS = 1000;
 
 /** Maximum number of a session's completed calls to search in the journal. */
 const MAX_SEARCHED = 200;
@@ -119,7 +123,11 @@ export class Announcements {
     const change = newChangeId();
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
-    const kept = await keepBytesBefore(this.#scene, {
+    const {
+      deltas,
+      writes: kept,
+      command,
+    } = await keepBytesBefore(this.#scene, {
       change,
       text,
       harm,
@@ -128,9 +136,12 @@ export class Announcements {
       outside,
       layer,
     });
-    await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
+    const title = clip(withoutSecrets(text), MAX_COMMAND_CHARS);
+    const coming = { change, deltas, call, atMs, action: 'run', path: '.', text: title } as const;
+    // If the command then runs on a layer, `moveCommand` notes that in this record.
+    await announce(world, pendingChange(this.#scene, coming, { writes: kept, command }));
     // Store the bytes again: a clean-up may have removed those stored before the announcement.
-    await keepBefore(world, kept.deltas, 'here');
+    await keepBefore(world, deltas, 'here');
     return change;
   }
 
@@ -150,20 +161,9 @@ export class Announcements {
    * call's id.
    */
   async announceOwnCall(call: string): Promise<void> {
-    const { world, knowledge } = this.#scene;
-    const change = newChangeId();
-    const root = world.workspace.roots[0] ?? '';
-    const entry = {
-      kind: 'change',
-      atMs: world.now(),
-      ...knowledge.author,
-      root,
-      change,
-      call,
-      deltas: [],
-    } as const;
-    const host = { hold: 'none', call, writes: [], bypasses: [] } as const;
-    await announce(world, { change, entry, owner: world.owner, host });
+    const { world } = this.#scene;
+    const coming = { change: newChangeId(), deltas: [], call, atMs: world.now() };
+    await announce(world, pendingChange(this.#scene, coming));
   }
 
   /**

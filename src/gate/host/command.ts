@@ -43,7 +43,7 @@ export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
  * The stored state of the files before a host's shell command. It is used only if the command runs
  * directly in the workspace, not on a layer (a private copy-on-write view).
  */
-export interface BytesBefore {
+interface BytesBefore {
   /** The files as they are before the command. In each delta, `after` equals `before` until the command has ended. */
   readonly deltas: readonly Delta[];
   readonly writes: readonly HostWrite[];

@@ -7,18 +7,14 @@ import { LIMITS } from '../../model/limits.ts';
 import { defined } from '../../model/record.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
 import type { Action, Refusal } from '../../model/verdict.ts';
-import { clip } from '../../report/bounded.ts';
-import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
 import { fileState, readableAt } from '../found.ts';
 import { hashOf } from '../prepare.ts';
 import type { ShownScene } from '../shown.ts';
 import { actionOf as intendedAction } from '../validate.ts';
 import type { World } from '../world.ts';
-import { type BytesBefore, deltaAt } from './command.ts';
+import { deltaAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
-
-const MAX_COMMAND_CHARS = 1000;
 
 /** Another program's changes that are allowed and about to be stored as pending. */
 export interface AllowedAnnouncement {
@@ -37,27 +33,28 @@ export function pendingOf(
   const { deltas, writes, bypassed, notices } = judged;
   const { hold = 'lock', call, tell = 'now' } = options;
   const change = newChangeId();
-  const [first] = deltas;
-  const [intent] = intents;
-  const entry: NewChangeEntry = {
-    // The deltas are current at this time, because the caller holds the locks of the files.
-    ...changeEntry(scene, { change, deltas, call, atMs: world.now() }),
+  // The deltas are current at this time, because the caller holds the locks of the files.
+  const atMs = world.now();
+  const bypasses = bypassEntries(bypassed, { ...knowledge.author, atMs, change });
+  const coming = { change, deltas, call, atMs, ...firstOf(intents, deltas) };
+  const pending = pendingChange(scene, coming, {
+    hold,
+    ...(call === undefined ? {} : { intents: hashOf(intents) }),
+    writes: writes.map(({ key, text, known }) => ({ key, text, ...defined({ known }) })),
+    ...(tell === 'settled' ? { untold: notices } : {}),
+    bypasses,
+  });
+  return hold === 'lock' ? { ...pending, locked } : pending;
+}
+
+/** The action and the path that the journal entry of some changes names. */
+function firstOf(
+  [intent]: readonly HostIntent[],
+  [first]: readonly Delta[],
+): Pick<NewChangeEntry, 'action' | 'path'> {
+  return {
     ...(intent === undefined ? {} : { action: actionOf(intent, first) }),
     ...(first === undefined ? {} : { path: first.relative }),
-  };
-  return {
-    change,
-    entry,
-    owner: world.owner,
-    ...(hold === 'lock' ? { locked } : {}),
-    host: {
-      hold,
-      ...named(call),
-      ...(call === undefined ? {} : { intents: hashOf(intents) }),
-      writes: writes.map(({ key, text, known }) => ({ key, text, ...defined({ known }) })),
-      ...(tell === 'settled' ? { untold: notices } : {}),
-      bypasses: bypassEntries(bypassed, { ...knowledge.author, atMs: entry.atMs, change }),
-    },
   };
 }
 
@@ -90,65 +87,30 @@ function actionOf(intent: HostIntent, first: Delta | undefined): Action {
   return intent.kind;
 }
 
-/**
- * The record to store before a host runs a shell command. If the command then runs on a layer (a
- * private view of the workspace), `moveCommand` notes that in the record.
- */
-export function pendingCommand(
-  scene: ShownScene,
-  {
-    change,
-    text,
-    call,
-    kept,
-    atMs,
-  }: {
-    readonly change: string;
-    readonly text: string;
-    readonly call: string | undefined;
-    readonly kept: BytesBefore;
-    readonly atMs: number;
-  },
-): PendingChange {
-  const { deltas, writes, command } = kept;
-  const entry: NewChangeEntry = {
-    ...changeEntry(scene, { change, deltas, call, atMs }),
-    action: 'run',
-    path: '.',
-    text: clip(withoutSecrets(text), MAX_COMMAND_CHARS),
-  };
-  const host = { hold: 'none', ...named(call), writes, bypasses: [], command } as const;
-  return { change, entry, owner: scene.world.owner, host };
-}
+/** The entry of a change that another program is about to make. */
+type ComingChange = Pick<NewChangeEntry, 'change' | 'deltas' | 'action' | 'path' | 'text'> & {
+  readonly call: string | undefined;
+  /**
+   * A time before the deltas were read. The deltas may lack changes that other sessions made
+   * after this time.
+   */
+  readonly atMs: number;
+};
 
-/** The fields that the journal entry of every change of another program has. */
-function changeEntry(
+/** The record to store before another program makes a change. Without `host`, no lock is held and no text is known. */
+export function pendingChange(
   { world, knowledge }: ShownScene,
-  {
-    change,
-    deltas,
-    call,
-    atMs,
-  }: {
-    readonly change: string;
-    readonly deltas: readonly Delta[];
-    readonly call: string | undefined;
-    /**
-     * A time before the deltas were read. The deltas may lack changes that other sessions made
-     * after this time.
-     */
-    readonly atMs: number;
-  },
-): NewChangeEntry {
+  { call, ...coming }: ComingChange,
+  host: Partial<NonNullable<PendingChange['host']>> = {},
+): PendingChange {
   const root = world.workspace.roots[0] ?? '';
-  return { kind: 'change', atMs, ...knowledge.author, root, ...named(call), change, deltas };
-}
-
-/**
- * The field `call` of an entry: the id of the call that makes the change. Without an id, no field.
- */
-function named(call: string | undefined): { readonly call?: string } {
-  return call === undefined ? {} : { call };
+  const named = defined({ call });
+  return {
+    change: coming.change,
+    entry: { kind: 'change', ...knowledge.author, root, ...named, ...coming },
+    owner: world.owner,
+    host: { hold: 'none', ...named, writes: [], bypasses: [], ...host },
+  };
 }
 
 /**
@@ -164,17 +126,9 @@ export async function pendingObserved(
   const found = (await Promise.all(intents.map((intent) => observedDeltas(world, intent)))).flat();
   const deltas = found.map(({ delta }) => delta);
   const writes = found.map(({ delta, text }) => ({ key: delta.key, text }));
-  const [first] = deltas;
-  const [intent] = intents;
-  if (first === undefined || intent === undefined) return undefined;
-  const change = newChangeId();
-  const entry: NewChangeEntry = {
-    ...changeEntry(scene, { change, deltas, call, atMs }),
-    action: actionOf(intent, first),
-    path: first.relative,
-  };
-  const host = { hold: 'none', ...named(call), writes, bypasses: [] } as const;
-  return { change, entry, owner: world.owner, host };
+  if (deltas.length === 0) return undefined;
+  const coming = { change: newChangeId(), deltas, call, atMs, ...firstOf(intents, deltas) };
+  return pendingChange(scene, coming, { writes });
 }
 
 interface ObservedWrite extends Pick<HostWrite, 'text'> {

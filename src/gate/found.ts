@@ -7,6 +7,7 @@ import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import { at, foldersAbove, type Place, type ResolvedPath } from '../model/path.ts';
+import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { MAX_TIMER_MS } from '../model/waiting.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
@@ -168,6 +169,15 @@ export function snapshotAt(world: World, key: string): Promise<Snapshot | undefi
     return 'problem' in snapshot ? undefined : snapshot;
   };
   return world.workspace.at({ path: key, action: 'overwrite', links: 'parents' }, read, () => undefined);
+}
+
+/** The session's sighting of a file's present bytes. The rest says which of them it has seen. */
+export function presentSighting(
+  world: World,
+  { fingerprint, stamp, racy }: Snapshot,
+  seen: Omit<Sighting, 'fingerprint' | 'stamp' | 'racy' | 'atMs'>,
+): Sighting {
+  return { ...seen, fingerprint, stamp, racy, atMs: world.now() };
 }
 
 /** True if something is at a key. */

@@ -23,7 +23,7 @@ import { Refusals } from './refusals.ts';
 import { type ReadEvent, shown } from './shown.ts';
 import { actionOf, validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
-import { type CallSettings, type World, withSettings } from './world.ts';
+import { type CallSettings, entryHead, type World, withSettings } from './world.ts';
 
 /**
  * Maximum number of tries of a change. A try may find that it needs more locks, because links or
@@ -149,19 +149,15 @@ export class Gate {
   /** Records immediately that another program saved the file during the write, so that the user can find that save. */
   async #noteMet(conflict: Refusal, met: Refusal[]): Promise<void> {
     met.push(conflict);
-    const { workspace, store, now } = this.#world;
+    const { workspace, store } = this.#world;
     const [notice] = metSaves([conflict]);
     if (notice === undefined) return;
     const resolved = workspace.resolve(conflict.path, 'undo');
-    const path = resolved.ok ? resolved.path.relative : conflict.path;
-    const entry = {
-      kind: 'notice' as const,
-      atMs: now(),
-      ...this.#knowledge.author,
-      root: resolved.ok ? resolved.path.root : (workspace.roots[0] ?? ''),
-      path,
-      text: describeNotice(notice),
-    };
+    const at = resolved.ok
+      ? { root: resolved.path.root, path: resolved.path.relative }
+      : { path: conflict.path };
+    const head = entryHead(this.#world, this.#knowledge);
+    const entry = { kind: 'notice', ...head, ...at, text: describeNotice(notice) } as const;
     await store.record({ entries: [entry] });
   }
 

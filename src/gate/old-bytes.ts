@@ -21,6 +21,11 @@ export function keepBytesOf(
   return world.images.keepBytes(bytes, fingerprint);
 }
 
+/** Makes the stored bytes durable, if the policy asks for that. */
+export async function syncImages({ images, policy }: World): Promise<void> {
+  if (policy.durability !== 'none') await images.sync();
+}
+
 /**
  * Decides where the bytes of the file at a path are stored. If the path is that of a secret file,
  * the store remembers that its bytes are secret.
@@ -40,14 +45,11 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * Returns the small ones, which belong into the transaction of the announcement.
  */
 export function keepOldBytes(world: World, deltas: readonly Delta[]): Promise<AnnouncedImages> {
-  const { images, policy } = world;
   return oldBytes(world, deltas, {
     keepHere: (delta, fingerprint) => keepFile(world, delta, fingerprint),
     // The bytes are missing if the file has changed since it was judged: the change will meet a conflict.
     bytesOf: (delta, fingerprint) => presentBytes(world, delta, fingerprint),
-    sync: async () => {
-      if (policy.durability !== 'none') await images.sync();
-    },
+    sync: () => syncImages(world),
   });
 }
 

@@ -21,6 +21,7 @@ import { diffLines, type Hunk } from '../text/diff.ts';
 import { lineCount } from '../text/lines.ts';
 import { samePlace } from '../text/match.ts';
 import { type MaskedDiffOptions, maskedDiff, type UnifiedDiff } from '../text/unified.ts';
+import { presentSighting } from './found.ts';
 import type { LookedFile } from './look.ts';
 import { diffOptions } from './masking.ts';
 import type { ChangePlan } from './plan.ts';
@@ -158,17 +159,9 @@ export function creditFor(
   world: World,
   { sighting, snapshot, change }: { sighting: Sighting; snapshot: Snapshot; change: OutsideChange },
 ): Sighting {
-  return {
-    key: sighting.key,
-    fingerprint: snapshot.fingerprint,
-    stamp: snapshot.stamp,
-    racy: snapshot.racy,
-    coverage: change.coverage,
-    totalLines: change.totalLines,
-    flags: sighting.flags,
-    how: 'cure',
-    atMs: world.now(),
-  };
+  const { coverage, totalLines } = change;
+  const { key, flags } = sighting;
+  return presentSighting(world, snapshot, { key, coverage, totalLines, flags, how: 'cure' });
 }
 
 /** The changes in a file since a session saw it. */

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { linesShownIn } from '../dialect/calls/shown/output-lines.ts';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { bytesSeenWhole } from '../judge/known.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import type { HostRead } from '../model/host-session.ts';
+import type { HostRead, OutputEvent } from '../model/host-session.ts';
 import { LIMITS } from '../model/limits.ts';
 import { defined, parseJson } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
@@ -17,8 +18,9 @@ import { countFileLines } from '../text/file-lines.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
+import { presentSighting } from './found.ts';
 import { trusted } from './look.ts';
-import type { World } from './world.ts';
+import { entryHead, type World } from './world.ts';
 
 export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | HostRead;
 
@@ -29,7 +31,7 @@ interface Shown {
 }
 
 /** In larger files, no shown lines are searched for. */
-export const MAX_PROVEN_BYTES: number = 8 << 20;
+const MAX_PROVEN_BYTES = 8 << 20;
 
 const UNCREDITED = { ok: true, credited: false, current: true } as const;
 
@@ -151,7 +153,7 @@ function unseen({ fingerprint, stamp, racy }: Snapshot): ShownNow {
 }
 
 /** The lines of a file in UTF-8, without their endings. */
-export function linesOf(bytes: Buffer): string[] {
+function linesOf(bytes: Buffer): string[] {
   const lines = bytes.toString('utf8').split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   return lines;
@@ -231,8 +233,64 @@ function within(range: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
 }
 
+/**
+ * Records lines shown in a command's output: consecutive output lines that equal present lines of a
+ * file count as seen. Returns false if there are none, or if the path is not a text file in the
+ * workspace. `how`: `read` if the command is the client's way to read a file.
+ */
+export async function witnessOutput(
+  scene: ShownScene,
+  { path, output, how = 'output' }: OutputEvent,
+): Promise<boolean> {
+  const { world } = scene;
+  const record = async (located: Located): Promise<boolean> => {
+    if (!located.exists || !located.stats.isFile() || located.stats.size > MAX_PROVEN_BYTES) return false;
+    const snapshot = await readSnapshot(located.place, {
+      clock: world.disk.clock,
+      maxBytes: MAX_PROVEN_BYTES,
+    });
+    if ('problem' in snapshot || !isUtf8(snapshot.bytes) || looksBinary(snapshot.bytes)) return false;
+    const { bytes, fingerprint } = snapshot;
+    const lines = linesOf(bytes);
+    const ranges = linesShownIn(output, lines);
+    if (ranges.length === 0) return false;
+    const coverage = linesCoverage(ranges, lines.length);
+    world.baselines.remember(fingerprint, bytes);
+    const { path: place } = located.place;
+    const seen = { key: place.key, coverage, totalLines: lines.length, flags: NO_FLAGS, how };
+    await recordView(scene, presentSighting(world, snapshot, seen), place);
+    return true;
+  };
+  return world.workspace.at({ path, action: 'read' }, record, () => false);
+}
+
+/** Records that a whole file is known, if its bytes equal the given ones. Returns false if they differ. */
+export async function showsWhole(
+  scene: ShownScene,
+  file: { readonly path: string; readonly key: string },
+  shown: Buffer,
+): Promise<boolean> {
+  const { world, knowledge } = scene;
+  const record = async (located: Located): Promise<boolean> => {
+    const { place } = located;
+    if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
+    const known = trusted(await knowledge.recall(file.key));
+    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes, known };
+    const snapshot = await readSnapshot(place, limits);
+    if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
+    const { bytes, fingerprint } = snapshot;
+    world.baselines.remember(fingerprint, bytes);
+    const flags = { ...NO_FLAGS, notText: looksBinary(bytes) };
+    const { key } = place.path;
+    const seen = { key, coverage: WHOLE, totalLines: countFileLines(bytes), flags, how: 'read' } as const;
+    await recordView(scene, presentSighting(world, snapshot, seen), place.path);
+    return true;
+  };
+  return world.workspace.at({ path: file.path, action: 'read' }, record, () => false);
+}
+
 /** Records which lines the session has seen, together with a journal entry. */
-export async function recordView(scene: ShownScene, sighting: Sighting, path: FilePlace): Promise<void> {
+async function recordView(scene: ShownScene, sighting: Sighting, path: FilePlace): Promise<void> {
   await scene.knowledge.show([sighting], { entries: [entryOf(scene, sighting, path)] });
 }
 
@@ -254,4 +312,30 @@ function entryOf({ knowledge }: ShownScene, sighting: Sighting, { root, relative
     ...(fingerprint === undefined ? {} : { sha256: fingerprint.sha256 }),
     ...defined({ shown: shownAs(flags) }),
   };
+}
+
+/** The result of a list, find or search, for the journal. */
+export interface Look {
+  readonly action: 'list' | 'search';
+  /** The folder or file that was listed or searched, as the caller wrote it. */
+  readonly path: string;
+  /** The amount shown, such as `12 entries`. */
+  readonly text: string;
+  /** The shown text. Only its hash is stored. */
+  readonly shown: string;
+}
+
+/** Journals a list, find or search: counts and a hash, never the text. */
+export async function recordLook(world: World, knowledge: Knowledge, look: Look): Promise<void> {
+  const resolved = world.workspace.resolve(look.path);
+  const at = resolved.ok ? { root: resolved.path.root, path: resolved.path.relative } : { path: look.path };
+  const entry: NewEntry = {
+    kind: 'look',
+    ...entryHead(world, knowledge),
+    ...at,
+    action: look.action,
+    text: look.text,
+    sha256: hash('sha256', look.shown, 'hex'),
+  };
+  await world.store.record({ entries: [entry] });
 }

@@ -15,7 +15,8 @@ import { countLines } from '../text/lines.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
 import type { Located } from '../workspace/workspace.ts';
-import type { World } from './world.ts';
+import { presentSighting } from './found.ts';
+import { entryHead, type World } from './world.ts';
 
 type ChangeEvent = Exclude<WitnessEvent, { kind: 'read' }>;
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
@@ -71,7 +72,9 @@ async function witnessWrite(
   const totalLines = countFileLines(snapshot.bytes);
   const flags = { ...NO_FLAGS, notText: looksBinary(snapshot.bytes) };
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
-  await knowledge.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);
+  await knowledge.record([
+    presentSighting(world, snapshot, { key, totalLines, coverage, flags, how: 'witness' }),
+  ]);
   return { ok: true, notices: [] };
 }
 
@@ -130,15 +133,6 @@ async function witnessMove(
   const keys = moved.map(({ key }) => key);
   await knowledge.record(movedSightings(moved, ends), {}, { keys, atMs: world.now() });
   return { ok: true, notices: [] };
-}
-
-function sightingOf(
-  world: World,
-  seen: Pick<Sighting, 'key' | 'coverage' | 'flags' | 'how'> & { snapshot: Snapshot; totalLines: number },
-): Sighting {
-  const { snapshot, ...rest } = seen;
-  const { fingerprint, stamp, racy } = snapshot;
-  return { ...rest, fingerprint, stamp, racy, atMs: world.now() };
 }
 
 /**
@@ -214,14 +208,13 @@ export async function noteOutsideChanges(world: World, knowledge: Knowledge): Pr
   const last = await world.store.lastChanges(keys);
   const limit = keys.length * MAX_NOTICES;
   const notices = await world.store.entries({ session, keys, kinds: ['notice'], limit });
-  const root = world.workspace.roots[0] ?? '';
   const entries: NewEntry[] = [];
   for (const file of files) {
     const author = authorOf(file, last.get(file.key));
     // Skip changes that the session made itself, for example by a command.
     if (author === session || isNoted(notices, file)) continue;
     const text = `changed by ${author === undefined ? 'another program' : `session ${author}`} ${SINCE_SEEN}`;
-    entries.push({ kind: 'notice', atMs: world.now(), ...knowledge.author, root, ...file, text });
+    entries.push({ kind: 'notice', ...entryHead(world, knowledge), ...file, text });
   }
   if (entries.length > 0) await world.store.record({ entries });
 }

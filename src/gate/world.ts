@@ -2,11 +2,13 @@ import type { DiskContext } from '../disk/context.ts';
 import type { LateWatch } from '../disk/shelf.ts';
 import type { ActiveGrant } from '../journal/grants.ts';
 import type { Locks } from '../lock/locks.ts';
+import type { NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
 import type { RevisionOf } from '../store/revisions.ts';
 import type { Store } from '../store/store.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
@@ -50,4 +52,12 @@ export interface World {
   readonly owner: string;
   isAlive(owner: string): Promise<boolean>;
   now(): number;
+}
+
+/** The fields that every journal entry of a session has. `root`: for an entry that concerns no file, the first root. */
+export function entryHead(
+  { now, workspace }: Pick<World, 'now' | 'workspace'>,
+  { author }: Pick<Knowledge, 'author'>,
+): Pick<NewEntry, 'atMs' | 'session' | 'turn' | 'root'> {
+  return { atMs: now(), ...author, root: workspace.roots[0] ?? '' };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { World } from '../gate/world.ts';
+import { entryHead, type World } from '../gate/world.ts';
 import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
 import type { EntryOf } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
@@ -68,13 +68,12 @@ export class Conversation {
 
   /** Ends the turn, and with it the claims that its changes made. */
   async endTurn(): Promise<void> {
-    const { claims, store, workspace } = this.#world;
-    const { session, author } = this.#knowledge;
+    const { claims, store } = this.#world;
+    const { session } = this.#knowledge;
     if (!(await claims.inFamily()).some((claim) => claim.session === session)) return;
-    const root = workspace.roots[0] ?? '';
-    const atMs = this.#world.now();
     const event = { event: 'turn-ended', text: 'turn ended' } as const;
-    await store.record({ entries: [{ kind: 'session', atMs, ...author, root, ...event }] });
+    const head = entryHead(this.#world, this.#knowledge);
+    await store.record({ entries: [{ kind: 'session', ...head, ...event }] });
   }
 
   /** Joins the present turn of the parent conversation, for a sub-agent. */
@@ -168,14 +167,13 @@ export class Conversation {
 
   /** Records an event of the conversation once, even if a client reports it twice in a row. */
   async #note(event: NonNullable<EntryOf<'session'>['event']>, text: string = event): Promise<void> {
-    const { store, workspace } = this.#world;
-    const { session, author } = this.#knowledge;
+    const { store } = this.#world;
+    const { session } = this.#knowledge;
     const newest = await store.entries({ session, limit: MAX_JOINING });
     const last = newest.find((entry) => entry.kind !== 'session' || entry.event !== 'continued');
     if (last?.kind === 'session' && last.event === event) return;
-    const root = workspace.roots[0] ?? '';
-    const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, event, text } as const;
-    await store.record({ entries: [entry] });
+    const head = entryHead(this.#world, this.#knowledge);
+    await store.record({ entries: [{ kind: 'session', ...head, event, text }] });
   }
 }
 

@@ -10,7 +10,7 @@ import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
-import type { CallSettings, World } from '../gate/world.ts';
+import { type CallSettings, entryHead, type World } from '../gate/world.ts';
 import { type Coverage, NOTHING } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
@@ -320,10 +320,8 @@ export class GatedSession extends LookingSession implements Session {
     { path, call }: { readonly path: string | undefined; readonly call: string | undefined },
   ): Promise<void> {
     return this.during((world) => {
-      const root = this.roots[0] ?? '';
-      const named = { ...defined({ path, call }) };
-      const entry = { kind: 'unjudged', atMs: world.now(), ...this.knowledge.author, root, text } as const;
-      return world.store.record({ entries: [{ ...entry, ...named }] });
+      const entry = { kind: 'unjudged', ...entryHead(world, this.knowledge), text } as const;
+      return world.store.record({ entries: [{ ...entry, ...defined({ path, call }) }] });
     });
   }
 

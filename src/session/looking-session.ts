@@ -1,5 +1,5 @@
 import { kindOf, readSnapshot } from '../disk/read.ts';
-import { type Look, recordLook } from '../gate/shown-entry.ts';
+import { type Look, recordLook } from '../gate/shown.ts';
 import { validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import { ClientCall } from '../model/call.ts';

@@ -13,7 +13,7 @@ import { apply, worldFor } from '../apply.ts';
 import { lockKeys } from '../keys.ts';
 import { noteLosses } from '../losses.ts';
 import type { ChangePlan } from '../plan.ts';
-import type { World } from '../world.ts';
+import { entryHead, type World } from '../world.ts';
 import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
 import { liveBytes } from './lost-update.ts';
 import { showWrites } from './show-writes.ts';
@@ -117,19 +117,15 @@ async function recordMade(
   knowledge: Knowledge,
   { layer, command, made = [] }: LayerCommit,
 ): Promise<Outcome<CommittedCommand>> {
-  const root = world.workspace.roots[0] ?? '';
-  const text = clip(command, MAX_COMMAND_CHARS);
   const change = {
+    ...entryHead(world, knowledge),
     change: layer.id,
     action: 'run',
     deltas: made,
     path: made[0]?.relative ?? '.',
-    root,
-    text,
+    text: clip(command, MAX_COMMAND_CHARS),
   } as const;
-  await world.store.record({
-    entries: [{ kind: 'change', atMs: world.now(), ...knowledge.author, ...change }],
-  });
+  await world.store.record({ entries: [{ kind: 'change', ...change }] });
   const notices = await noteLosses(world, knowledge, change);
   return { ok: true, ...NOTHING_CHANGED, change: layer.id, notices };
 }

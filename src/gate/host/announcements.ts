@@ -21,6 +21,7 @@ import type { Refusals } from '../refusals.ts';
 import type { ShownScene } from '../shown.ts';
 import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
+import { keepBefore } from './keep.ts';
 import type { ShellChange } from './line-changes.ts';
 import {
   type AllowedAnnouncement,
@@ -33,7 +34,6 @@ import {
   pendingOf,
 } from './pending.ts';
 import { keysToSettle, ranWithoutLayer, settleByBytes, settleHost } from './settle.ts';
-import { keepBefore } from './shown.ts';
 import { deniedChanges } from './vet-command.ts';
 import { type ComingLine, destructionOf, isRepeatedLine, lineEvidence } from './would-destroy.ts';
 

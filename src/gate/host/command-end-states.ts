@@ -16,7 +16,7 @@ import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import { isGitIndex, stagedContent } from '../../process/git-index.ts';
 import { type Candidate, candidatesSince, dropSnapshot } from '../../process/git-snapshot.ts';
 import { type FoundState, fileState, readableAt } from '../found.ts';
-import { keepBytesOf } from '../old-bytes.ts';
+import { keepBytesOf, syncImages } from '../old-bytes.ts';
 import { reachOutside } from '../outside.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
@@ -174,7 +174,7 @@ async function snapshotEndStates(
     const before = await sideBefore(world, { ...candidate, mode }, bytes.get(candidate.path));
     endStates.push({ delta: { key, relative, before, after: before }, now });
   }
-  if (world.policy.durability !== 'none') await world.images.sync();
+  await syncImages(world);
   return endStates;
 }
 

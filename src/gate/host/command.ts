@@ -21,13 +21,13 @@ import { GitCopies } from '../../process/git-copies.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { fileState, readableAt } from '../found.ts';
+import { syncImages } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { Keeping, keepLoose, keepOutside, keepOwnFiles } from './keep.ts';
+import { Keeping, keepBefore, keepLoose, keepOutside, keepOwnFiles } from './keep.ts';
 import type { EndState } from './known-after.ts';
 import { changeablePaths, changesOfLine, type LinePlace } from './line-changes.ts';
 import { outsideOfLine } from './outside.ts';
-import { keepBefore } from './shown.ts';
 
 /**
  * Maximum number of files that the session has seen and whose bytes are stored before a command
@@ -163,7 +163,7 @@ async function takeSnapshots(
     uncovered.map((path) => `${root}/${path.replace(/\/$/, '')}`),
   );
   const kept = await keepOwnFiles(world, keeping, { harm, roots, worktrees, nested, ignored });
-  await keeping.sync();
+  await syncImages(world);
   const uncovered = reason ?? kept.uncovered;
   return { snapshots, trees: kept.trees, ...defined({ uncovered }) };
 }

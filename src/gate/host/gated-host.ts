@@ -1,7 +1,6 @@
 import { listUnsorted } from '../../disk/list.ts';
 import { kindOf, readSnapshot } from '../../disk/read.ts';
 import type { ClientCall } from '../../model/call.ts';
-import { WHOLE } from '../../model/coverage.ts';
 import type {
   AnswerContent,
   HostPlace,
@@ -16,23 +15,18 @@ import { LIMITS } from '../../model/limits.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { ChangeEnding, Session } from '../../model/session.ts';
-import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import type { TurnMark } from '../../model/turn.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
-import { looksBinary } from '../../text/decode.ts';
-import { countFileLines } from '../../text/file-lines.ts';
 import type { Located } from '../../workspace/workspace.ts';
 import type { Gate } from '../gate.ts';
 import { guardOutside, holdsOurs } from '../guarded-files.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
 import { maskAnswer } from '../secret-values.ts';
-import { recordView, type ShownScene } from '../shown.ts';
-import { recordLook } from '../shown-entry.ts';
+import { recordLook, type ShownScene, showsWhole, witnessOutput } from '../shown.ts';
 import { witness } from '../witness.ts';
-import type { World } from '../world.ts';
-import { witnessOutput } from './shown.ts';
+import { entryHead, type World } from '../world.ts';
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
@@ -137,7 +131,7 @@ export class GatedHost implements HostSession {
   async witnessWritten(path: string, content: string): Promise<void> {
     const resolved = this.#scene.world.workspace.resolve(path, 'status');
     if (!resolved.ok) return;
-    if (await sawWhole(this.#scene, { path, key: resolved.path.key }, Buffer.from(content, 'utf8')))
+    if (await showsWhole(this.#scene, { path, key: resolved.path.key }, Buffer.from(content, 'utf8')))
       this.#gate.refusals.reset(path);
   }
 
@@ -166,15 +160,8 @@ export class GatedHost implements HostSession {
   }
 
   async note(text: string): Promise<void> {
-    const root = this.#scene.world.workspace.roots[0] ?? '';
-    const entry = {
-      kind: 'notice' as const,
-      atMs: this.#scene.world.now(),
-      ...this.#scene.knowledge.author,
-      root,
-      text,
-    };
-    await this.#scene.world.store.record({ entries: [entry] });
+    const { world, knowledge } = this.#scene;
+    await world.store.record({ entries: [{ kind: 'notice', ...entryHead(world, knowledge), text }] });
   }
 
   status(path?: string): Promise<Outcome<StatusResult>> {
@@ -231,37 +218,4 @@ function nextOnDisk(world: World, path: string): string | undefined {
     return [...parts, only.name, ...rest].join('/');
   };
   return world.workspace.atOnce({ path, action: 'read' }, look, () => undefined);
-}
-
-/** Records that a whole file is known, if its bytes equal the given ones. Returns false if they differ. */
-async function sawWhole(
-  scene: ShownScene,
-  file: { readonly path: string; readonly key: string },
-  shown: Buffer,
-): Promise<boolean> {
-  const { world, knowledge } = scene;
-  const record = async (located: Located): Promise<boolean> => {
-    const { place } = located;
-    if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
-    const known = trusted(await knowledge.recall(file.key));
-    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes, known };
-    const snapshot = await readSnapshot(place, limits);
-    if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
-    const { bytes, fingerprint, stamp, racy } = snapshot;
-    world.baselines.remember(fingerprint, bytes);
-    const sighting: Sighting = {
-      key: place.path.key,
-      fingerprint,
-      stamp,
-      racy,
-      coverage: WHOLE,
-      totalLines: countFileLines(bytes),
-      flags: { ...NO_FLAGS, notText: looksBinary(bytes) },
-      how: 'read',
-      atMs: world.now(),
-    };
-    await recordView(scene, sighting, place.path);
-    return true;
-  };
-  return world.workspace.at({ path: file.path, action: 'read' }, record, () => false);
 }

@@ -1,24 +1,23 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
-import type { LineRange } from '../../model/coverage.ts';
+import { type LineRange, NOTHING } from '../../model/coverage.ts';
 import { ABSENT, byPath, type Delta, microseconds, type State } from '../../model/delta.ts';
 import type { HostWrite } from '../../model/entry.ts';
-import type { Fingerprint } from '../../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { FileIntent, HostIntent, TouchIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal, RefusalOf } from '../../model/verdict.ts';
 import { countFileLines } from '../../text/file-lines.ts';
-import { fileState, sideAt, sideOf } from '../found.ts';
+import { fileState, sideAt, sideOf, snapshotAt } from '../found.ts';
 import { guardUnknown } from '../guarded-files.ts';
 import { type LookedFile, look } from '../look.ts';
 import { type ChangePlan, deltasOfPlan } from '../plan.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
-import { type Denied, evidenceOf, notPrepared, withCure } from '../prepared.ts';
+import { creditFor, type Denied, evidenceOf, notPrepared, outsideChange, withCure } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { type ChangedElsewhere, changedElsewhere } from './shown.ts';
 
 /** Allowed changes of another program, with their expected deltas. */
 export interface AllowedChanges {
@@ -134,6 +133,39 @@ export async function changesElsewhere(
     if (elsewhere !== undefined) found.push(elsewhere);
   }
   return found;
+}
+
+/** What another writer changed in a file since the session saw it. */
+interface ChangedElsewhere {
+  readonly notice: Notice;
+  readonly credit: Sighting;
+  readonly untold: Sighting;
+}
+
+/**
+ * The notice that shows a session what another writer changed in a file since the session saw it.
+ * `credit`: the lines that count as seen once the notice is sent; `untold`: until then. Undefined
+ * if there are no such changes.
+ */
+async function changedElsewhere(
+  { world, knowledge }: ShownScene,
+  { key, before }: Delta,
+): Promise<ChangedElsewhere | undefined> {
+  if (before.kind !== 'file') return undefined;
+  const sighting = await knowledge.recall(key);
+  if (sighting?.fingerprint === undefined) return undefined;
+  if (sameFingerprint(sighting.fingerprint, before.fingerprint)) return undefined;
+  const snapshot = await snapshotAt(world, key);
+  const change = snapshot === undefined ? undefined : await outsideChange(world, sighting, snapshot);
+  if (snapshot === undefined || change === undefined) return undefined;
+  world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  const credit = creditFor(world, { sighting, snapshot, change });
+  const ranges = change.stillSeen;
+  return {
+    notice: { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated },
+    credit,
+    untold: { ...credit, coverage: ranges.length === 0 ? NOTHING : { kind: 'lines', ranges } },
+  };
 }
 
 interface Allowed {

@@ -2,14 +2,15 @@ import { linkTarget } from '../../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
 import { ABSENT, type Delta, microseconds, type State } from '../../model/delta.ts';
 import type { TreeSnapshot, WholeTree } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import { commonGitFolder, gitFolderOf } from '../../process/git.ts';
 import { entriesOf, entriesToKeep } from '../../process/own-files.ts';
 import type { Found, Located } from '../../workspace/workspace.ts';
-import { fileState, readableAt, stateOfLocated } from '../found.ts';
-import { keepBytesOf } from '../old-bytes.ts';
+import { fileState, foundAt, readableAt, stateOfLocated } from '../found.ts';
+import { keepBytesOf, syncImages } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
 import { reachOutside } from '../outside.ts';
 import type { World } from '../world.ts';
@@ -66,10 +67,6 @@ export class Keeping {
     this.deltas.set(key, { key, relative, before: ABSENT, after: ABSENT });
   }
 
-  async sync(): Promise<void> {
-    if (this.#world.policy.durability !== 'none') await this.#world.images.sync();
-  }
-
   async #kept(
     { stats, place }: Found,
     limit: number,
@@ -85,20 +82,55 @@ export class Keeping {
     if (known !== undefined && sameStamp(known.stamp, stampOf(stats))) return { side: known.side, since };
     const found = await readable(this.#world, { exists: true, stats, place });
     if (found?.snapshot === undefined) return undefined;
-    await this.#store(place.path.relative, found.snapshot);
+    const { snapshot } = found;
+    const file = { relative: place.path.relative, sha256: snapshot.fingerprint.sha256 };
+    await storeIfMissing(this.#world, { ...file, where: 'here' }, async () => snapshot);
     // A file that was just written may change again without another time.
     if (found.stamp === undefined) return { side: found.side };
     this.#world.keptFiles.set(key, { stamp: found.stamp, side: found.side });
     return { side: found.side, since };
   }
+}
 
-  async #store(relative: string, snapshot: Snapshot): Promise<void> {
-    const { images } = this.#world;
-    const { bytes, fingerprint } = snapshot;
-    const isHere = images.hasHere?.(fingerprint.sha256, 'rely') ?? images.has(fingerprint.sha256, 'rely');
-    if (!(await isHere))
-      await (images.keepHere?.(bytes, fingerprint) ?? keepBytesOf(this.#world, relative, snapshot));
+/**
+ * Stores the bytes that another program's changes are about to destroy. A file that only moves is
+ * not destroyed. `here`: in a fleet, the bytes stay on this machine.
+ */
+export async function keepBefore(
+  world: World,
+  deltas: readonly Delta[],
+  where: 'shared' | 'here' = 'shared',
+): Promise<void> {
+  for (const { key, relative, before } of deltas) {
+    if (before.kind !== 'file' || !before.kept) continue;
+    const { sha256 } = before.fingerprint;
+    await storeIfMissing(world, { relative, sha256, where }, async () => {
+      const { snapshot } = await foundAt(world, key);
+      if (snapshot !== undefined) return snapshot;
+      throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
+    });
   }
+  await syncImages(world);
+}
+
+interface FileToStore {
+  readonly relative: string;
+  readonly sha256: string;
+  readonly where: 'shared' | 'here';
+}
+
+async function storeIfMissing(
+  world: World,
+  { relative, sha256, where }: FileToStore,
+  read: () => Promise<Snapshot>,
+): Promise<void> {
+  const { images } = world;
+  const isHere = where === 'here' ? images.hasHere?.(sha256, 'rely') : undefined;
+  if (await (isHere ?? images.has(sha256, 'rely'))) return;
+  const snapshot = await read();
+  const { bytes, fingerprint } = snapshot;
+  const keeping = where === 'here' ? images.keepHere?.(bytes, fingerprint) : undefined;
+  await (keeping ?? keepBytesOf(world, relative, snapshot));
 }
 
 async function readable(

@@ -10,7 +10,7 @@ import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { countLines } from '../../text/lines.ts';
-import type { FoundState } from '../found.ts';
+import { type FoundState, presentSighting } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 
@@ -76,21 +76,17 @@ interface Written {
 
 async function seenAfter({ world, knowledge }: ShownScene, written: Written): Promise<Sighting> {
   const { delta, write, snapshot } = written;
-  const { bytes, fingerprint, stamp, racy } = snapshot;
+  const { bytes, fingerprint } = snapshot;
   const before = written.credit ?? (await knowledge.recall(delta.key));
   world.baselines.remember(fingerprint, bytes);
   const kept = write.text === 'whole' ? NO_FLAGS : (before?.flags ?? NO_FLAGS);
-  return {
+  return presentSighting(world, snapshot, {
     key: delta.key,
-    fingerprint,
-    stamp,
-    racy,
     coverage: await coverageAfter(world, written, before),
     totalLines: countFileLines(bytes),
     flags: { ...kept, notText: looksBinary(bytes) },
     how: 'witness',
-    atMs: world.now(),
-  };
+  });
 }
 
 async function coverageAfter(

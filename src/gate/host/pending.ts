@@ -12,7 +12,7 @@ import { fileState, readableAt } from '../found.ts';
 import { hashOf } from '../prepare.ts';
 import type { ShownScene } from '../shown.ts';
 import { actionOf as intendedAction } from '../validate.ts';
-import type { World } from '../world.ts';
+import { entryHead, type World } from '../world.ts';
 import { deltaAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
 
@@ -103,11 +103,10 @@ export function pendingChange(
   { call, ...coming }: ComingChange,
   host: Partial<NonNullable<PendingChange['host']>> = {},
 ): PendingChange {
-  const root = world.workspace.roots[0] ?? '';
   const named = defined({ call });
   return {
     change: coming.change,
-    entry: { kind: 'change', ...knowledge.author, root, ...named, ...coming },
+    entry: { kind: 'change', ...entryHead(world, knowledge), ...named, ...coming },
     owner: world.owner,
     host: { hold: 'none', ...named, writes: [], bypasses: [], ...host },
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { desk } from '../../../test/support/desk.ts';
+import { desk } from '../../test/support/desk.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 const CHANGED = TEXT.replace('three', 'THREE');

@@ -56,6 +56,7 @@ describe('by default, a line that destroys existing files outside the workspace'
     ': > OUTSIDE/notes.txt',
     'sed -i 1d OUTSIDE/notes.txt',
     'truncate -s 0 ../outside/notes.txt',
+    'pushd OUTSIDE && rm -rf photos; popd',
   ])('is refused once, then runs, and the user can undo it: %s', async (line) => {
     writeFileSync(join(places.root, 'a.txt'), 'a\n');
     const files = { 'notes.txt': 'the user\n', 'photos/p.jpg': 'one\n', 'photos/q.jpg': 'two\n' };

@@ -114,15 +114,20 @@ function pieceOf(part: WordPart, variables: Variables): Value {
       return /[$`]/.test(part.text) ? undefined : { pattern: part.text, text: undefined };
     default: {
       const name = variableIn(part);
-      return name === undefined ? undefined : variables.get(name);
+      const value = name === undefined ? undefined : variables.get(name);
+      return OTHERWISE.test(part.text) && value === '' ? undefined : value;
     }
   }
 }
+
+/** Matches `${NAME:?…}` and `${NAME:-…}`, which stand for a variable that is not empty. */
+const OTHERWISE = /^\$\{\w+:?[?=-]/;
 
 /** The name of the variable that a part of a word stands for, if it is no other expansion. */
 function variableIn(part: WordPart): string | undefined {
   if (part.type === 'SimpleExpansion') return part.text.slice(1);
   if (part.type !== 'ParameterExpansion') return undefined;
   const { parameter, prefix, index, operation } = part;
-  return prefix === undefined && index === undefined && operation === undefined ? parameter : undefined;
+  const isPlain = operation === undefined || OTHERWISE.test(part.text);
+  return prefix === undefined && index === undefined && isPlain ? parameter : undefined;
 }

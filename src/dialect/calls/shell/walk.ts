@@ -15,7 +15,7 @@ import { assignmentsOf, breaksOff, isSimple, mayFail, mayLeave, redirectOf, star
 import { onlyReads } from './reading.ts';
 import type { ShellCommand, ShellFeed } from './shell-command.ts';
 import { bracesIn, isHere, literalOf, textOfValue, type Value, wordValue } from './values.ts';
-import { entered, givenValues, programOf, scriptOf, withoutPrefixes } from './words.ts';
+import { entered, givenValues, programOf, scriptOf, type Words, withoutPrefixes } from './words.ts';
 
 /** A command or pipeline of a shell line that is not inside another one. */
 export interface ShellStep {
@@ -107,6 +107,8 @@ class Walk {
   /** The functions that the line has certainly defined before the present place. */
   readonly #functions = new Map<string, SyntaxNode>();
   #rounds = 0;
+  /** The folders that `pushd` left and to which `popd` returns. */
+  #left: Folders[] = [];
 
   constructor(variables: ReadonlyMap<string, Value>) {
     this.#variables = variables;
@@ -190,9 +192,10 @@ class Walk {
 
   /** Walks through what runs in a shell of its own, whose variables are lost when it ends. */
   #apart<T>(walk: () => T): T {
-    const before = this.#variables;
+    const [before, left] = [this.#variables, [...this.#left]];
     const result = walk();
     this.#variables = before;
+    this.#left = left;
     return result;
   }
 
@@ -348,8 +351,8 @@ class Walk {
     const [name, ...args] = words;
     const body = words === given ? this.#functions.get(name ?? '') : undefined;
     if (body !== undefined) return this.#call(body, own, folders, within);
-    if (name === 'pushd' || name === 'popd') return [undefined];
-    if (name === 'cd') return distinct(folders.map((folder) => entered(folder, args)));
+    if (name === 'cd' || name === 'pushd' || name === 'popd')
+      return this.#moved({ name, args }, folders, around);
     const script = scriptOf(words);
     const inner = script === undefined ? undefined : this.#script(script, folders, within);
     this.leaves ||= script === undefined && startsProcess(words);
@@ -357,6 +360,20 @@ class Walk {
     if (name === 'eval' && script !== undefined) return inner ?? [undefined];
     // `exec` with a program ends the shell; without a program, it only redirects.
     return name === 'exit' || (given[0] === 'exec' && words !== given) ? [] : folders;
+  }
+
+  /** The folders after `cd`, `pushd` or `popd`. */
+  #moved(
+    { name, args }: { readonly name: 'cd' | 'pushd' | 'popd'; readonly args: Words },
+    folders: Folders,
+    { certain }: Around,
+  ): Folders {
+    if (name === 'popd') return (certain ? this.#left.pop() : undefined) ?? [undefined];
+    if (name === 'pushd') this.#left.push(certain ? folders : [undefined]);
+    // `pushd +1` enters a folder that an earlier line may have left.
+    if (name === 'pushd' && args[0]?.startsWith('+') === true) return [undefined];
+    const target = name === 'cd' && args.length === 0 ? [textOfValue(this.#variables.get('HOME'))] : args;
+    return distinct(folders.map((folder) => entered(folder, target)));
   }
 
   #assign(node: Command, source: string): void {

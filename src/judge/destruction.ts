@@ -17,6 +17,7 @@ export type OnlyCopy =
   | 'unreachable'
   | 'nested'
   | 'history'
+  | 'pruned'
   | 'outside'
   | 'at-work'
   | 'own-entries';
@@ -31,6 +32,7 @@ const WORDS: Readonly<Record<OnlyCopy, string>> = {
   unreachable: 'has commits that nothing else leads to',
   nested: 'has commits that no remote has',
   history: 'has commits that would be gone for good',
+  pruned: 'the line also deletes its objects',
   outside: 'outside the workspace',
   'at-work': 'not committed',
   'own-entries': 'has the entries of Lookfirst',
@@ -47,14 +49,14 @@ export interface ThingAtRisk extends Pick<AtRisk, 'what' | 'kind'> {
 interface DestructionFacts {
   /** Without what the user has allowed by name. */
   readonly things: readonly ThingAtRisk[];
-  /** False if the things are too large to be kept before the command. */
+  /** False if the things are protected, or too large to be kept before the command. */
   readonly canBeKept: boolean;
 }
 
 /**
  * Refuses a command line that would destroy things. `next` says for how long: what is another
- * session's present work, the history of a repository, our entries in a client's settings, or too
- * large to be kept is refused for good, everything else only once.
+ * session's present work, the history of a repository, our entries in a client's settings, or cannot
+ * be kept is refused for good, everything else only once.
  */
 export function judgeDestruction({
   things,
@@ -64,7 +66,7 @@ export function judgeDestruction({
   const others = things.filter(({ writer }) => writer !== undefined);
   if (others.length > 0)
     return refusal(others, 'ask_human', "it would destroy another session's uncommitted work");
-  const history = things.filter(({ why }) => why === 'history');
+  const history = things.filter(({ why }) => why === 'history' || why === 'pruned');
   if (history.length > 0)
     return refusal(history, 'ask_human', 'it would destroy history that only this repository has');
   const ownEntries = things.filter(({ why }) => why === 'own-entries');
@@ -75,7 +77,7 @@ export function judgeDestruction({
     ? `it would destroy ${things.length === 1 ? '1 file' : `${things.length} files`} outside the workspace`
     : `it would destroy ${counted(things.length)} nowhere else and that this session did not make`;
   if (canBeKept) return refusal(things, 'repeat', all);
-  const reason = isOutside ? `${all}, which cannot be kept` : `${all}, and that are too large to be kept`;
+  const reason = isOutside ? `${all}, which cannot be kept` : `${all}, and that cannot all be kept`;
   return refusal(things, 'ask_human', reason);
 }
 

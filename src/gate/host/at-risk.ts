@@ -129,8 +129,15 @@ export class Threats {
   }
 
   async #expired({ folder, how }: Extract<Sweep, { kind: 'history' }>): Promise<void> {
+    if (how === 'prune') this.#pruned();
     const dropsRewritten = how === 'expire' && this.#savedIn(folder).isRewritten === true;
     if (dropsRewritten || (await hasHistory(folder, how, this.#signal))) this.#history(folder);
+  }
+
+  /** Marks content of git that the line has dropped before. Its objects go too, so nothing can be restored. */
+  #pruned(): void {
+    for (const [id, threat] of this.#found)
+      if (threat.contents !== undefined) this.#found.set(id, { ...threat, why: 'pruned' });
   }
 
   async #aliased({ folder, name, args }: Extract<Sweep, { kind: 'alias' }>): Promise<void> {
@@ -233,12 +240,14 @@ export class Threats {
   async #clean(folder: string, args: readonly string[]): Promise<void> {
     const { added, held } = this.#savedIn(folder);
     const takesIgnored = args.some((arg) => /^-[a-zA-Z]*[xX]/.test(arg));
-    if (!takesIgnored && (added === 'all' || held === 'all')) return;
+    const isSaved = added === 'all' || held === 'all';
+    if (!takesIgnored && isSaved) return;
     const names = await cleanedBy(folder, args, this.#signal);
     const ignored = takesIgnored ? await ignoredByGit(folder, names) : new Set<string>();
     for (const name of names) {
       const path = resolve(folder, name);
       const reason = ignored.has(name) ? 'ignored' : 'untracked';
+      if (reason === 'untracked' && isSaved) continue;
       if (name.endsWith('/')) await this.#folder(path, reason);
       else this.#file(path, reason);
     }

@@ -303,8 +303,9 @@ const MAX_KEPT = 2_000;
 /** True if everything fits into the limits for what is kept before a command. */
 function canBeKept({ policy, workspace }: World, threats: readonly Threat[]): boolean {
   const sum = threats.reduce((bytes, threat) => bytes + threat.bytes, 0);
-  const fits = threats.every(({ why, bytes, path }) => {
-    if (why === 'outside' && !workspace.resolve(path, 'undo').ok) return false;
+  const fits = threats.every(({ kind, why, bytes, path }) => {
+    // Protected files, such as private keys, are never copied.
+    if ((kind === 'file' || why === 'outside') && !workspace.resolve(path, 'undo').ok) return false;
     return (why !== 'ignored' && why !== 'outside') || bytes <= MAX_FILE_BYTES;
   });
   return fits && threats.length <= MAX_KEPT && sum <= policy.hooks.keepBytes;

@@ -190,6 +190,8 @@ const ENDS_EXEC = new Set<Value>([';', '+']);
 /** Tests and actions of `find` that write files or run programs. */
 const FIND_WRITES = /^-(?:exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)$/;
 
+const FIND_LOGIC = /^(?:!|,|-not|-o|-or)$/;
+
 /** The files that `find` deletes, or passes to a command that destroys them. Finds them by the same tests. */
 function foundFiles(args: Values, command: Located): Found {
   const words = args.flatMap((arg) => textOfValue(arg) ?? []);
@@ -201,6 +203,8 @@ function foundFiles(args: Values, command: Located): Found {
   );
   if (at === -1 || length === 0 || tests.some((word) => FIND_WRITES.test(word) || word === '-delete'))
     return [];
+  // Files and folders without content.
+  if (tests.includes('-empty') && !tests.some((word) => FIND_LOGIC.test(word))) return [];
   const listed = tests.toSpliced(
     words.slice(0, at).filter((word) => !/^-print0?$/.test(word)).length,
     0,

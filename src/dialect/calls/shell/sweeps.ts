@@ -205,7 +205,9 @@ function checkout(call: GitCall): readonly Act[] {
       ? []
       : [{ kind: 'refs', refs: [`refs/heads/${created}`], onto: operands[0] ?? 'HEAD' }];
   if (call.has(FORCE) && after === undefined) return [...moved, tracked('both', [], operands[0])];
-  if (verb === 'switch' || call.has(/^(?:-[bBcC]|--orphan|--detach|-d)/)) return moved;
+  // No branch is checked out then, so the line may delete the present one.
+  if (call.has(/^--orphan$/)) return [REWRITE];
+  if (verb === 'switch' || call.has(/^(?:-[bBcC]|--detach|-d)/)) return moved;
   if (after !== undefined)
     return operands[0] === undefined ? [tracked('files', after)] : [tracked('both', after, operands[0])];
   // A single operand may name a branch or files; the disk tells which.

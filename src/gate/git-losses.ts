@@ -29,6 +29,8 @@ export class ChangedGit {
   readonly #world: World;
   readonly #deltas: ReadonlyMap<string, Delta>;
   readonly #signal: AbortSignal;
+  /** The paths of all files that the command changed. */
+  readonly #written: ReadonlySet<string>;
 
   constructor(
     world: World,
@@ -38,6 +40,7 @@ export class ChangedGit {
     this.#world = world;
     this.#signal = signal;
     const inside = byPath(deltas).filter(({ key }) => isBelow(key, folder));
+    this.#written = new Set(deltas.map(({ key }) => key));
     this.#deltas = new Map(inside.map((delta) => [delta.key.slice(folder.length + 1), delta]));
   }
 
@@ -82,22 +85,37 @@ export class ChangedGit {
     return lost;
   }
 
-  /** Paths whose staged content is in no commit, index or file any more. */
-  async lostStaged(): Promise<readonly string[]> {
+  /**
+   * Paths whose staged content is in no commit, index or file any more. `moved`: those whose file got
+   * it from the command, so that an undo of the files must bring back the index, too.
+   */
+  async lostStaged(
+    command: string,
+  ): Promise<{ readonly lost: readonly string[]; readonly moved: readonly string[] }> {
     const lost: string[] = [];
+    const moved: string[] = [];
+    for (const [path, blob] of await this.#unsaved(command)) {
+      if (!(await this.#isInFile(path, blob))) lost.push(path);
+      else if (this.#written.has(this.#fileAt(path))) moved.push(path);
+    }
+    return { lost, moved };
+  }
+
+  /** The staged content that is in no commit or index any more, with its paths. */
+  async #unsaved(command: string): Promise<readonly (readonly [string, string])[]> {
+    const found: (readonly [string, string])[] = [];
     for (const [name, delta] of this.#deltas) {
       if (!/^(worktrees\/[^/]+\/)?index$/.test(name) || delta.before.kind !== 'file') continue;
-      const staged = await this.#unstaged(name);
+      const staged = await this.#unstaged(name, command);
       if (staged.size === 0) continue;
       const safe = await this.#contents();
-      for (const [path, blob] of staged)
-        if (!safe.has(blob) && !(await this.#isInFile(path, blob))) lost.push(path);
+      found.push(...[...staged].filter(([, blob]) => !safe.has(blob)));
     }
-    return lost;
+    return found;
   }
 
   /** The entries of an index before the command that are neither in the present index nor replaced there. */
-  async #unstaged(name: string): Promise<ReadonlyMap<string, string>> {
+  async #unstaged(name: string, command: string): Promise<ReadonlyMap<string, string>> {
     const [was, is] = [await this.#bytes(name, 'before'), await this.#bytes(name, 'now')];
     const before = was && readIndexBytes(was);
     if (before === undefined) return new Map();
@@ -110,13 +128,18 @@ export class ChangedGit {
     return new Map(
       gone.filter(([path, blob]) => {
         const later = now?.get(path)?.blob;
-        return !heads.has(blob) && (later === undefined || heads.has(later));
+        const isNewer = later !== undefined && !heads.has(later) && !STAGES_OLD.test(command);
+        return !heads.has(blob) && !isNewer;
       }),
     );
   }
 
+  #fileAt(path: string): string {
+    return `${this.folder.replace(/\/\.git$/, '')}/${path}`;
+  }
+
   async #isInFile(path: string, blob: string): Promise<boolean> {
-    const found = await readableAt(this.#world, `${this.folder.replace(/\/\.git$/, '')}/${path}`);
+    const found = await readableAt(this.#world, this.#fileAt(path));
     return found?.snapshot !== undefined && blobOf(found.snapshot.bytes, blob) === blob;
   }
 
@@ -139,7 +162,9 @@ export class ChangedGit {
     const facts = this.#world.processes.gitFacts;
     const only = await onlyIn(this.folder, { commits: [hash], keep: [], without: [] }, { facts, signal });
     const listed = { paths: [], others: 'untracked', signal } as const;
-    const changed = new Set((await statusOf(dirname(this.folder), listed)).map(({ path }) => path));
+    const entries = await statusOf(dirname(this.folder), listed);
+    const here = entries.filter(({ index, file }) => ![index, file].some((each) => /[DU]/.test(each)));
+    const changed = new Set(here.map(({ path }) => path));
     return only.every(({ path }) => changed.has(path));
   }
 
@@ -190,6 +215,9 @@ export class ChangedGit {
     return found?.snapshot === undefined ? undefined : Buffer.from(found.snapshot.bytes);
   }
 }
+
+/** Matches lines of git that put the content of a commit into the index. */
+const STAGES_OLD = /\bgit\b.*\b(?:checkout|restore|read-tree|reset)\b/s;
 
 type When = 'before' | 'now';
 const WHEN: readonly When[] = ['before', 'now'];

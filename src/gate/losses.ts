@@ -42,6 +42,8 @@ export interface Losses {
   readonly names: readonly string[];
   readonly inStash: readonly string[];
   readonly files: readonly LostFile[];
+  /** True if an undo of the files must also bring back git's own files. */
+  readonly needsGit: boolean;
 }
 
 /**
@@ -57,14 +59,18 @@ export async function findLosses(
   const signal = AbortSignal.timeout(GIT_MS);
   const gits = gitFolders(world, deltas).map((folder) => new ChangedGit(world, { folder, deltas, signal }));
   const names: string[] = [];
+  let needsGit = false;
   for (const each of gits) {
     names.push(...(await each.lostCommits(text)));
-    names.push(...(await each.lostStaged()).map((path) => `staged content of ${path}`));
+    const { lost, moved } = await each.lostStaged(text);
+    names.push(...lost.map((path) => `staged content of ${path}`));
+    needsGit ||= moved.length > 0;
   }
   const files = await lostFiles(world, knowledge, { command, gits, signal });
   const nowhere = files.filter(({ inStash }) => inStash === undefined);
   const inStash = files.filter((each) => each.inStash === true).map(({ delta }) => delta.relative);
-  return { names: [...namesOf(world, nowhere), ...names], inStash, files: nowhere };
+  const all = [...namesOf(world, nowhere), ...names];
+  return { names: all, inStash, files: nowhere, needsGit: needsGit || all.length > 0 };
 }
 
 /**

@@ -42,6 +42,8 @@ async function write(by: Hooked, path: string, text: string): Promise<void> {
 
 const BRANCH = 'git checkout -qb feature; echo f > f.txt; git add .; git commit -qm f; git checkout -q main';
 
+const CONFLICTING_STASH = 'echo x >> a.txt; git stash -q; echo z > a.txt; git commit -qam z';
+
 /** The index of the second commit has work of which the file has nothing. */
 const ONLY_STAGED =
   'git commit -q --allow-empty -m second; echo y >> src/b.txt; echo staged > a.txt; git add a.txt; git show HEAD:a.txt > a.txt';
@@ -78,6 +80,12 @@ describe('a sweep is refused once, with what it would destroy', () => {
     ['git stash -q && git stash drop', 'echo x >> a.txt', ['a.txt']],
     ['git stash -q && git stash drop', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
     ['git stash pop -q && git reset -q --hard', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
+    ['git stash pop -q || git stash drop -q', CONFLICTING_STASH, ['stash@{0}']],
+    [
+      'git checkout -q HEAD~1 -- .',
+      'git commit -q --allow-empty -m s; echo staged > a.txt; git add a.txt; echo later > a.txt',
+      ['a.txt', 'a.txt'],
+    ],
     ['git branch -D feature', BRANCH, ['feature']],
     ['git update-ref -d refs/heads/feature', BRANCH, ['feature']],
     ['git update-ref refs/heads/feature main', BRANCH, ['feature']],
@@ -121,6 +129,24 @@ describe('a sweep is refused once, with what it would destroy', () => {
   });
 });
 
+it('names a popped stash whose file the same line removes, and restores it', async () => {
+  user('echo x >> a.txt; git stash -q');
+  const { context = '' } = await agent.shell('git stash pop -q && rm a.txt');
+  const [, change = ''] = /stash [0-9a-f]{7} .*lookfirst undo (c[0-9a-f]+)/.exec(context) ?? [];
+  expect(await lookfirst(places, ['undo', change])).toMatchObject({ code: 0 });
+  expect(user('cat a.txt; git show stash@{0}:a.txt')).toBe('one\ntwo\none\ntwo\nx\n');
+});
+
+it('an undo brings back what a line moved from the index into its file', async () => {
+  user('echo staged > a.txt; git add a.txt; echo later > a.txt');
+  await agent.shell('git checkout -q . && git reset -q');
+  expect(await agent.shell('git checkout -q . && git reset -q')).toMatchObject({ verdict: 'pass' });
+  const { stdout } = await lookfirst(places, ['log', '--kind', 'change', '--json']);
+  const { change } = JSON.parse(stdout) as { change: string };
+  expect(await lookfirst(places, ['undo', change])).toMatchObject({ code: 0 });
+  expect(user('git show :a.txt; cat a.txt')).toBe('staged\nlater\n');
+});
+
 it('a copied folder does not replace edits that the session has not seen', async () => {
   user('mkdir -p kit/src; echo k > kit/src/b.txt; echo k > kit/new.txt; echo y >> src/b.txt');
   const { verdict, reason } = await agent.shell('cp -r kit/. .');
@@ -135,6 +161,8 @@ describe('passes at once, because nothing would be lost', () => {
     ['git checkout -q other', 'git branch other; echo x >> a.txt'],
     ['git commit -qam x && git reset -q --hard', 'echo x >> a.txt'],
     ['git add -A && git commit -qm x && git clean -fdq', 'echo n > new.txt'],
+    ['git add -A && git commit -qm x && git clean -fdxq', 'echo n > new.txt'],
+    ['find . -type d -empty -delete', 'mkdir e; echo n > new.txt'],
     ['git stash -q && git stash pop -q', 'echo x >> a.txt'],
     ['git stash -q', 'echo x >> a.txt'],
     ['git clean -nd', 'echo n > new.txt'],
@@ -297,6 +325,14 @@ describe('is refused, however often it is repeated', () => {
     ],
     ['git commit -q --amend -m y && git reflog expire --expire=now --all', 'true'],
     ['git filter-branch -f --msg-filter cat', 'true'],
+    [
+      'git checkout -q --orphan o && git branch -D main && git reflog expire --expire=now --all && git gc -q --prune=now',
+      'true',
+    ],
+    ['git stash drop -q && git gc -q --prune=now', 'echo x >> a.txt; git stash -q'],
+    ['git stash clear; git prune', 'echo x >> a.txt; git stash -q'],
+    ['git branch -D feature && git prune', BRANCH],
+    ['git reset -q --hard && git prune --expire=now', ONLY_STAGED],
   ])('%s after %s: only the user may', async (command, before) => {
     user(before);
     for (const _ of [1, 2])
@@ -323,7 +359,16 @@ describe('is refused, however often it is repeated', () => {
     for (const _ of [1, 2])
       expect(await agent.shell('git clean -fdx')).toMatchObject({
         verdict: 'deny',
-        reason: expect.stringContaining('too large to be kept'),
+        reason: expect.stringContaining('cannot all be kept'),
+      });
+  });
+
+  it('a private key, which is protected and so never copied', async () => {
+    user('echo "*.pem" >> .gitignore; git commit -qam i; mkdir secret; echo k > secret/k.pem');
+    for (const command of ['git clean -fdx', 'git clean -fdx', 'rm -rf secret'])
+      expect(await agent.shell(command)).toMatchObject({
+        verdict: 'deny',
+        reason: expect.stringMatching(/cannot all be kept.*repeating does not help[\s\S]*secret\/k\.pem/),
       });
   });
 });

@@ -248,7 +248,8 @@ interface ToRecord {
 
 /**
  * The deltas of a change to record, and what it removed. The changes of git's own files are
- * recorded only if the command removed something: an ordinary commit stays when files are undone.
+ * recorded only if the command removed something, or moved it from the index into a file: an
+ * ordinary commit stays when files are undone.
  */
 async function deltasToRecord(
   { world, knowledge }: ShownScene,
@@ -264,11 +265,11 @@ async function deltasToRecord(
     const text = `made the repository ${relative}`;
     return { kind: 'notice', atMs: world.now(), session, root, key, path: relative, text };
   });
-  const recorded = losses.names.length > 0 ? deltas : deltas.filter(({ key }) => !/\/\.git\//.test(key));
+  const recorded = losses.needsGit ? deltas : deltas.filter(({ key }) => !/\/\.git\//.test(key));
   return { own: { ...own, deltas: recorded }, losses, made };
 }
 
-const NO_LOSSES: Losses = { names: [], inStash: [], files: [] };
+const NO_LOSSES: Losses = { names: [], inStash: [], files: [], needsGit: false };
 
 /** True for a new folder that is a repository. Like a commit, it stays when the files are undone. */
 function isMadeRepository({ key, before, after }: Delta): boolean {

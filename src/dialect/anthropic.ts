@@ -6,19 +6,18 @@ import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { rowsText } from './render.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
-import { type Dialect, flag, problem, READS, string, type Tool, tool } from './tool.ts';
+import { type Dialect, flag, lookingTool, problem, string, type Tool } from './tool.ts';
 
 const FILE = string('Relative to the workspace root, or absolute inside it.');
 const FOLDER = string('Folder to look in (default: the workspace).');
 
 const FILE_TOOLS: readonly Tool[] = [
-  tool({
+  lookingTool({
     name: 'read',
     title: 'Read a file',
     description:
       'Show a file with line numbers, "N<TAB>text". Images are shown, other binary files described.',
     inputSchema: objectOf({ file_path: FILE, view_range: VIEW_RANGE }, ['file_path']),
-    annotations: READS,
     call: ({ file_path: path, view_range: range }) => {
       const lines = linesIn(range);
       return 'kind' in lines ? lines : { kind: 'read', operation: { path, ...lines }, style: VIEW_STYLE };
@@ -41,12 +40,11 @@ const FILE_TOOLS: readonly Tool[] = [
     old: 'Text to replace, exactly as in the file.',
     all: 'Replace every occurrence.',
   }),
-  tool({
+  lookingTool({
     name: 'glob',
     title: 'Find files by name',
     description: 'Find files by a glob on their path, newest first. Leaves out what .gitignore names.',
     inputSchema: objectOf({ pattern: string('Glob, such as "src/**/*.ts".'), path: FOLDER }, ['pattern']),
-    annotations: READS,
     call: (operation) => ({
       kind: 'find',
       operation,
@@ -54,7 +52,7 @@ const FILE_TOOLS: readonly Tool[] = [
         rowsText(result.paths.length === 0 ? ['[no file matches]'] : result.paths.map(pathText), result),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'grep',
     title: 'Search in files',
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
@@ -65,7 +63,6 @@ const FILE_TOOLS: readonly Tool[] = [
       },
       ['pattern'],
     ),
-    annotations: READS,
     call: (operation) => ({
       kind: 'search',
       operation,

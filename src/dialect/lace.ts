@@ -5,7 +5,7 @@ import { applyText } from './lookfirst/dialect.ts';
 import { findAnswer, listAnswer, searchAnswer } from './lookfirst/looking-text.ts';
 import { plainEdit, plainInsert, plainWrite } from './render.ts';
 import { VIEW_STYLE } from './text-editor.ts';
-import { ADDS, DESTROYS, type Dialect, flag, integer, problem, READS, string, tool } from './tool.ts';
+import { ADDS, DESTROYS, type Dialect, flag, integer, lookingTool, problem, string, tool } from './tool.ts';
 
 const FILE = string('Path of the file.');
 const FOLDER = string('Folder to look in (default: the workspace).');
@@ -15,7 +15,7 @@ const DEFAULT_DEPTH = 3;
 const MAX_WHOLE_BYTES = 64 * 1024;
 const MAX_RANGE_LINES = 2000;
 
-const fileRead = tool({
+const fileRead = lookingTool({
   name: 'file_read',
   title: 'Read a file',
   description:
@@ -28,7 +28,6 @@ const fileRead = tool({
     },
     ['path'],
   ),
-  annotations: READS,
   call: ({ path, startLine, endLine }) => {
     if (startLine === undefined && endLine === undefined)
       return {
@@ -84,7 +83,7 @@ const fileInsert = tool({
   }),
 });
 
-const fileList = tool({
+const fileList = lookingTool({
   name: 'file_list',
   title: 'List files',
   description: 'List a folder, with kinds and sizes.',
@@ -95,7 +94,6 @@ const fileList = tool({
     after: string('Continue after this name; not with recursive.'),
     maxResults: MAX_RESULTS,
   }),
-  annotations: READS,
   call: ({ recursive = false, maxDepth = DEFAULT_DEPTH, maxResults = DEFAULT_RESULTS, ...list }) => {
     const depth = recursive ? maxDepth + 1 : 1;
     return {
@@ -106,7 +104,7 @@ const fileList = tool({
   },
 });
 
-const fileFind = tool({
+const fileFind = lookingTool({
   name: 'file_find',
   title: 'Find files by name',
   description: 'Find files by a glob on their name or path, newest first. Leaves out what .gitignore names.',
@@ -118,7 +116,6 @@ const fileFind = tool({
     },
     ['pattern'],
   ),
-  annotations: READS,
   call: ({ maxResults: limit = DEFAULT_RESULTS, ...find }) => ({
     kind: 'find',
     operation: { ...find, limit },
@@ -126,7 +123,7 @@ const fileFind = tool({
   }),
 });
 
-const ripgrepSearch = tool({
+const ripgrepSearch = lookingTool({
   name: 'ripgrep_search',
   title: 'Search in files',
   description: 'Search file contents for a text, or with literal false for a regular expression.',
@@ -144,7 +141,6 @@ const ripgrepSearch = tool({
     },
     ['pattern'],
   ),
-  annotations: READS,
   call: ({ pattern, path, caseSensitive = false, wholeWord = false, literal = true, ...more }) => ({
     kind: 'search',
     operation: {

@@ -5,7 +5,7 @@ import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { describedFile, type ReadStyle, rowsText } from './render.ts';
-import { type Dialect, flag, number, problem, READS, string, type Tool, tool } from './tool.ts';
+import { type Dialect, flag, lookingTool, number, problem, string, type Tool } from './tool.ts';
 
 const FILE = string('Absolute or workspace-relative path.');
 const DEFAULT_GLOB_LIMIT = 100;
@@ -31,7 +31,7 @@ const EDIT = editTool({
 });
 
 const SANDBOX_TOOLS: readonly Tool[] = [
-  tool({
+  lookingTool({
     name: 'Read',
     title: 'Read',
     description: 'Read a file. Returns numbered lines, "N<TAB>text".',
@@ -43,7 +43,6 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       },
       ['file_path'],
     ),
-    annotations: READS,
     call: ({ file_path: path, offset, limit }) => ({
       kind: 'read',
       // The system that this dialect copies uses its defaults for an offset or limit below 1.
@@ -66,7 +65,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     ...EDIT,
     call: (args) => (args['old_string'] === '' ? problem('old_string must be non-empty') : EDIT.call(args)),
   },
-  tool({
+  lookingTool({
     name: 'Glob',
     title: 'Glob',
     description: 'Find files by glob pattern, newest first. Leaves out what .gitignore names.',
@@ -78,14 +77,13 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       },
       ['pattern'],
     ),
-    annotations: READS,
     call: ({ limit, ...find }) => ({
       kind: 'find',
       operation: { ...find, limit: atLeastOne(limit) ?? DEFAULT_GLOB_LIMIT },
       render: (result) => rowsText(result.paths.map(pathText), result),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'Grep',
     title: 'Grep',
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
@@ -104,7 +102,6 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       },
       ['pattern'],
     ),
-    annotations: READS,
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',
       operation: { ...search, mode: MODES[mode], ...defined({ ignoreCase, limit: atLeastOne(head) }) },

@@ -15,7 +15,7 @@ interface Annotations {
 }
 
 /** Hints of a tool that changes nothing. */
-export const READS: Annotations = {
+const READS: Annotations = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -91,17 +91,27 @@ export function number(description: string): Described<'number'> {
   return { type: 'number', description };
 }
 
-/** Defines a tool whose `call` gets arguments with the types of its schema. */
+/** The schema of a tool, and its `call`, which gets arguments with the types of this schema. */
+interface Typed<S extends ObjectShape> {
+  readonly inputSchema: S;
+  readonly call: (args: ValueOf<S>) => Call | Problem;
+}
+
+/** Defines a tool. */
 export function tool<const S extends ObjectShape>(
-  definition: Omit<Tool, 'inputSchema' | 'call'> & {
-    readonly inputSchema: S;
-    readonly call: (args: ValueOf<S>) => Call | Problem;
-  },
+  definition: Omit<Tool, 'inputSchema' | 'call'> & Typed<S>,
 ): Tool {
   const { call } = definition;
   // The cast is safe: `call` only gets arguments that `checkArguments` has checked against this
   // schema.
   return { ...definition, call: (args) => call(args as ValueOf<S>) };
+}
+
+/** Defines a tool that changes nothing. */
+export function lookingTool<const S extends ObjectShape>(
+  definition: Omit<Tool, 'inputSchema' | 'call' | 'annotations'> & Typed<S>,
+): Tool {
+  return tool({ ...definition, annotations: READS });
 }
 
 /** One family of tools: the tools, their names in messages, and the instructions for the model. */

@@ -12,9 +12,9 @@ import {
   DESTROYS,
   type Dialect,
   flag,
+  lookingTool,
   number,
   type Problem,
-  READS,
   string,
   type Tool,
   tool,
@@ -86,7 +86,7 @@ const MEDIA_OUTPUT = toJsonSchema(
 );
 
 function readTool(name: string, title: string, description: string): Tool {
-  return tool({
+  return lookingTool({
     name,
     title,
     description,
@@ -98,8 +98,6 @@ function readTool(name: string, title: string, description: string): Tool {
       },
       ['path'],
     ),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     // As in the official filesystem server, zero lines mean the whole file.
     call: ({ path, head = 0, tail = 0 }) => {
       if (head !== 0 && tail !== 0)
@@ -125,14 +123,13 @@ const READING_TOOLS: readonly Tool[] = [
     'Read Text File',
     'Read a file as text, whole or only its first (head) or last (tail) lines. A file must be read in full before write_file replaces it.',
   ),
-  tool({
+  lookingTool({
     name: 'read_media_file',
     title: 'Read Media File',
     description:
       'Read a file as base64: images and audio as such, anything else as an embedded resource. The type comes from the file name.',
     inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
     outputSchema: MEDIA_OUTPUT,
-    annotations: READS,
     call: ({ path }) => ({
       kind: 'media',
       operation: { path, maxBytes: MAX_WHOLE_BYTES },
@@ -140,7 +137,7 @@ const READING_TOOLS: readonly Tool[] = [
       foreword: forewordFor('open'),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'read_multiple_files',
     title: 'Read Multiple Files',
     description: 'Read several files as text at once. A file that cannot be read does not stop the others.',
@@ -155,8 +152,6 @@ const READING_TOOLS: readonly Tool[] = [
       },
       ['paths'],
     ),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: ({ paths }) => ({
       kind: 'read-many',
       operation: { paths, each: { raw: true, limit: ALL, maxBytes: MAX_WHOLE_BYTES } },
@@ -197,13 +192,11 @@ const EXCLUDES = { type: 'array', items: { type: 'string' }, default: [] } as co
 
 /** The tools that list folders and search for names. */
 const LISTING_TOOLS: readonly Tool[] = [
-  tool({
+  lookingTool({
     name: 'list_directory',
     title: 'List Directory',
     description: 'List what is in a folder: [FILE] or [DIR] and the name, one per line.',
     inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: ({ path }) => ({
       kind: 'list',
       operation: { path, as: 'names', limit: MAX_ENTRIES },
@@ -211,7 +204,7 @@ const LISTING_TOOLS: readonly Tool[] = [
       foreword: forewordFor('scandir'),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'list_directory_with_sizes',
     title: 'List Directory with Sizes',
     description: 'List what is in a folder with sizes and totals, by name or by size.',
@@ -227,8 +220,6 @@ const LISTING_TOOLS: readonly Tool[] = [
       },
       ['path'],
     ),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: ({ path, sortBy = 'name' }) => ({
       kind: 'list',
       operation: { path, as: 'entries', links: 'followed', limit: MAX_ENTRIES },
@@ -236,14 +227,12 @@ const LISTING_TOOLS: readonly Tool[] = [
       foreword: forewordFor('scandir'),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'directory_tree',
     title: 'Directory Tree',
     description:
       'Show a folder and everything below it as JSON: name, type (file or directory), and children of directories. excludePatterns are globs to leave out.',
     inputSchema: objectOf({ path: { type: 'string' }, excludePatterns: EXCLUDES }, ['path']),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: ({ path, excludePatterns = [] }) =>
       problemOf(excludePatterns) ?? {
         kind: 'list',
@@ -252,7 +241,7 @@ const LISTING_TOOLS: readonly Tool[] = [
         foreword: forewordFor('scandir'),
       },
   }),
-  tool({
+  lookingTool({
     name: 'search_files',
     title: 'Search Files',
     description:
@@ -261,8 +250,6 @@ const LISTING_TOOLS: readonly Tool[] = [
       { path: { type: 'string' }, pattern: { type: 'string' }, excludePatterns: EXCLUDES },
       ['path', 'pattern'],
     ),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: ({ path, pattern, excludePatterns = [] }) =>
       problemOf([pattern, ...excludePatterns]) ?? {
         kind: 'list',
@@ -276,13 +263,11 @@ const LISTING_TOOLS: readonly Tool[] = [
         foreword: forewordFor('scandir'),
       },
   }),
-  tool({
+  lookingTool({
     name: 'get_file_info',
     title: 'Get File Info',
     description: 'Show size, times, kind and permissions of a file or folder, without reading it.',
     inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: ({ path }) => ({
       kind: 'info',
       operation: { path },
@@ -290,13 +275,11 @@ const LISTING_TOOLS: readonly Tool[] = [
       foreword: forewordFor('stat'),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'list_allowed_directories',
     title: 'List Allowed Directories',
     description: 'List the directories in which this server may work.',
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
-    outputSchema: TEXT_OUTPUT,
-    annotations: READS,
     call: () => ({
       kind: 'roots',
       operation: {},
@@ -389,7 +372,6 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
     description:
       'Create a file, or replace all of an existing one, which must have been read in full and be unchanged since. The folder must exist.',
     inputSchema: objectOf({ path: { type: 'string' }, content: { type: 'string' } }, ['path', 'content']),
-    outputSchema: TEXT_OUTPUT,
     annotations: DESTROYS,
     call: ({ path, content }) => ({
       kind: 'write',
@@ -420,7 +402,6 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
       },
       ['path', 'edits'],
     ),
-    outputSchema: TEXT_OUTPUT,
     annotations: ONCE,
     call: ({ path, edits: asked, dryRun = false }) => {
       const edits = asked.map(
@@ -457,7 +438,6 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
     title: 'Create Directory',
     description: 'Create a folder, and those above it that are missing. One that exists is left as it is.',
     inputSchema: objectOf({ path: { type: 'string' } }, ['path']),
-    outputSchema: TEXT_OUTPUT,
     annotations: { ...ADDS, idempotentHint: true },
     call: ({ path }) => ({
       kind: 'mkdir',
@@ -474,7 +454,6 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
       'source',
       'destination',
     ]),
-    outputSchema: TEXT_OUTPUT,
     annotations: ONCE,
     call: ({ source, destination }) => ({
       kind: 'move',
@@ -497,7 +476,9 @@ function told(
 /** The tools of the official MCP filesystem server, as a drop-in replacement. */
 export const FILESYSTEM: Dialect = {
   name: 'filesystem',
-  tools: [...READING_TOOLS, ...FILESYSTEM_CHANGES, ...LISTING_TOOLS],
+  tools: [...READING_TOOLS, ...FILESYSTEM_CHANGES, ...LISTING_TOOLS].map(
+    ({ annotations, outputSchema = TEXT_OUTPUT, ...rest }) => ({ ...rest, outputSchema, annotations }),
+  ),
   names: {
     read: 'read_text_file',
     media: 'read_media_file',

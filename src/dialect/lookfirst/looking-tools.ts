@@ -12,7 +12,7 @@ import {
   type Rendered,
   styledText,
 } from '../render.ts';
-import { flag, integer, problem, READS, string, type Tool, tool } from '../tool.ts';
+import { flag, integer, lookingTool, problem, string, type Tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
@@ -23,7 +23,7 @@ const FOLDER = 'Folder; default: the workspace root.';
 
 /** The tools that change nothing. */
 export const LOOKING_TOOLS: readonly Tool[] = [
-  tool({
+  lookingTool({
     name: 'read_file',
     title: 'Read a file',
     description:
@@ -40,7 +40,6 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       offset: integer('First line to read, counted from 1.'),
       limit: integer('How many lines to read.'),
     }),
-    annotations: READS,
     call: ({ path, paths, ...lines }) => {
       if (path !== undefined && paths === undefined)
         return { kind: 'read', operation: { path, ...lines }, style: RECEIPT_STYLE };
@@ -53,7 +52,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       };
     },
   }),
-  tool({
+  lookingTool({
     name: 'list_directory',
     title: 'List a folder',
     description:
@@ -63,14 +62,13 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       depth: integer('How many levels of folders to show; default 1.'),
       after: string('Continue a listing that was cut, after this name; not with depth.'),
     }),
-    annotations: READS,
     call: (args) => ({
       kind: 'list',
       operation: args,
       render: (result, context) => listAnswer(result, context, args.depth),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'find_files',
     title: 'Find files by name',
     description:
@@ -82,14 +80,13 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       },
       ['pattern'],
     ),
-    annotations: READS,
     call: (operation) => ({
       kind: 'find',
       operation,
       render: (result) => findAnswer(operation.pattern, result),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'search_text',
     title: 'Search in files',
     description:
@@ -111,20 +108,18 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       },
       ['pattern'],
     ),
-    annotations: READS,
     call: ({ ignore_case: ignoreCase, ...search }) => ({
       kind: 'search',
       operation: { ...search, ...defined({ ignoreCase }) },
       render: (result) => searchAnswer(search.pattern, result),
     }),
   }),
-  tool({
+  lookingTool({
     name: 'file_status',
     title: 'What was seen of a file',
     description:
       'Show what this session has seen of a file and whether it changed since; without a path, of every file.',
     inputSchema: objectOf({ path: { type: 'string' } }),
-    annotations: READS,
     call: (operation) => ({ kind: 'status', operation, render: statusText }),
   }),
 ];

@@ -81,39 +81,19 @@ export const LIST_RULE: readonly Rule[] = [
   { does: 'look', path: ['path', 'dir_path', 'directory', 'target_directory'] },
 ];
 export const NO_RULE: readonly Rule[] = [{ does: 'nothing' }];
+/** The scope of a rule for those items of `changes` that have this argument. */
+const inChanges = (argument: string, ...is: boolean[]) =>
+  ({
+    each: 'changes',
+    when: { argument, inItem: true, ...(is.length === 0 ? {} : { is }) },
+    unless: DRY_RUN,
+  }) as const;
 /** Rules of Lookfirst's own tool for several changes in one step. */
 const BATCH: readonly Rule[] = [
-  {
-    does: 'write',
-    each: 'changes',
-    path: 'path',
-    content: 'content',
-    when: { argument: 'content', inItem: true },
-    unless: DRY_RUN,
-  },
-  {
-    does: 'edit',
-    each: 'changes',
-    path: 'path',
-    edit: { ...OLD_NEW, each: 'edits' },
-    when: { argument: 'edits', inItem: true },
-    unless: DRY_RUN,
-  },
-  {
-    does: 'delete',
-    each: 'changes',
-    path: 'path',
-    when: { argument: 'delete', inItem: true, is: [true] },
-    unless: DRY_RUN,
-  },
-  {
-    does: 'move',
-    each: 'changes',
-    source: 'path',
-    destination: 'move_to',
-    when: { argument: 'move_to', inItem: true },
-    unless: DRY_RUN,
-  },
+  { does: 'write', path: 'path', content: 'content', ...inChanges('content') },
+  { does: 'edit', path: 'path', edit: { ...OLD_NEW, each: 'edits' }, ...inChanges('edits') },
+  { does: 'delete', path: 'path', ...inChanges('delete', true) },
+  { does: 'move', source: 'path', destination: 'move_to', ...inChanges('move_to') },
 ];
 /** Rules of the text editor tool of the Anthropic API, and of its memory tool, which has the same commands. */
 export const TEXT_EDITOR_RULES: readonly Rule[] = [

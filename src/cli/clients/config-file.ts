@@ -48,6 +48,12 @@ export function readConfig(path: string): ConfigFile | { readonly reason: string
   }
 }
 
+/** The text of a file; undefined if there is no file, or it cannot be edited. */
+export function configText(path: string): string | undefined {
+  const file = readConfig(path);
+  return 'reason' in file ? undefined : file.text;
+}
+
 /**
  * Replaces the file in one step and keeps its mode and owner. Removes it if `text` is undefined.
  * Returns false without a change if another program has changed the file since it was read.

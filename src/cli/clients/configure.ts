@@ -1,5 +1,5 @@
 import { type Client, type ConfigScope, withheldBy } from './client.ts';
-import { readConfig } from './config-file.ts';
+import { configText, readConfig } from './config-file.ts';
 import type { ConfigTable } from './config-value.ts';
 import { CONFIG_SYNTAXES } from './edit-config.ts';
 import { HOOK_SETTINGS } from './hook-settings.ts';
@@ -125,8 +125,8 @@ function planRemove(
 
 /** True if a file has an entry of ours, or our proxy before another server. */
 function hasEntry(client: Client, path: string): boolean {
-  const file = readConfig(path);
-  const have = 'reason' in file || file.text === undefined ? undefined : clientValues(client, file.text);
+  const text = configText(path);
+  const have = text === undefined ? undefined : clientValues(client, text);
   return have !== undefined && hasOurs(client, have);
 }
 

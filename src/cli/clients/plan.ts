@@ -3,7 +3,7 @@ import { defined } from '../../model/record.ts';
 import type { ProjectGit } from '../../session/project-git.ts';
 import { unifiedDiff } from '../../text/unified.ts';
 import type { Client, ClientPlaces, ConfigScope } from './client.ts';
-import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
+import { type ConfigFile, configText, readConfig, writeConfig } from './config-file.ts';
 import type { ConfigSyntax, ConfigTable } from './config-value.ts';
 import { CONFIG_SYNTAXES, type EditedConfig, editConfig, valuesOf } from './edit-config.ts';
 import { contentHash, type FormerContent, type FormerFiles } from './former.ts';
@@ -216,7 +216,7 @@ export class Plan {
   /** The lines of git's exclude file that are not needed: their files have none of our entries left. */
   #unneeded({ patterns }: ProjectGit): readonly string[] {
     const planned = new Map(this.#planned().map(({ path, after }) => [path, after]));
-    const isOurs = (path: string) => hasOurName(planned.has(path) ? planned.get(path) : textAt(path));
+    const isOurs = (path: string) => hasOurName(planned.has(path) ? planned.get(path) : configText(path));
     return [...patterns].flatMap(([path, pattern]) => (isOurs(path) ? [] : [pattern]));
   }
 
@@ -300,11 +300,6 @@ function didOf(
   if (after === before) return 'nothing';
   if (before === undefined) return 'create';
   return after === undefined ? 'delete' : 'change';
-}
-
-function textAt(path: string): string | undefined {
-  const file = readConfig(path);
-  return 'reason' in file ? undefined : file.text;
 }
 
 function hasOurName(text: string | undefined): boolean {

@@ -13,7 +13,7 @@ import {
   inheritedBy,
 } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
-import { readConfig } from '../clients/config-file.ts';
+import { configText, readConfig } from '../clients/config-file.ts';
 import { type ConfigTable, type ConfigValue, isTable, valueAt } from '../clients/config-value.ts';
 import { CONFIG_SYNTAXES, valuesOf } from '../clients/edit-config.ts';
 import { proxiedOn, servedFolder, servedOn } from '../clients/launch.ts';
@@ -293,10 +293,8 @@ function listOf(value: ConfigValue | undefined): readonly ConfigValue[] {
 
 /** The values of a file; undefined if it is missing or broken. The client itself complains about a broken file. */
 function valuesIn(path: string, format: 'json' | 'toml'): ConfigTable | undefined {
-  const file = readConfig(path);
-  return 'reason' in file || file.text === undefined
-    ? undefined
-    : valuesOf(CONFIG_SYNTAXES[format], file.text);
+  const text = configText(path);
+  return text === undefined ? undefined : valuesOf(CONFIG_SYNTAXES[format], text);
 }
 
 function jsonOf(path: string): ConfigTable | undefined {

@@ -7,7 +7,7 @@ import { unjudgedCalls } from '../../records/status-views.ts';
 import { placesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { ClientName, ClientPlaces, ConfigScope } from '../clients/client.ts';
-import { readConfig } from '../clients/config-file.ts';
+import { configText } from '../clients/config-file.ts';
 import { hookFiles, isCurrent } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Stage } from '../stage.ts';
@@ -131,7 +131,7 @@ interface HookedClient {
 async function checkShell(cli: Cli, { name, file, home, stage }: HookedClient): Promise<DoctorCheck> {
   const subject = `${name} shell`;
   const { shell, script } = hookFiles(home);
-  if (!textOf(file).includes(shell))
+  if (configText(file)?.includes(shell) !== true)
     return warn(
       subject,
       'its commands run without a layer: Lookfirst compares the files before and after each command',
@@ -182,12 +182,7 @@ function stateHome(cli: Cli): string | undefined {
 }
 
 function hasOurHooks(path: string): boolean {
-  return /lookfirst-(?:hook|opencode)\b/.test(textOf(path));
-}
-
-function textOf(path: string): string {
-  const file = readConfig(path);
-  return 'reason' in file ? '' : (file.text ?? '');
+  return /lookfirst-(?:hook|opencode)\b/.test(configText(path) ?? '');
 }
 
 function call(

@@ -169,13 +169,7 @@ export class HttpUpstream implements Upstream {
   }
 
   async #stream(response: IncomingMessage, message: JsonRecord, key: string | undefined): Promise<void> {
-    const stream = new ServerStream({
-      maxBytes: this.#options.maxBytes,
-      awaits: key,
-      onLine: (line) => this.#deliver(line, message),
-      again: (lastEventId) => this.#get(lastEventId),
-    });
-    this.#streams.add(stream);
+    const stream = this.#begun(key, (line) => this.#deliver(line, message));
     const answered = await stream.run(response);
     this.#streams.delete(stream);
     if (!answered && !this.#over) this.#failed(key, 'the stream ended without an answer');
@@ -183,17 +177,18 @@ export class HttpUpstream implements Upstream {
 
   /** Opens the stream for messages of the server that answer no request. Not every server offers one. */
   #listen(): void {
-    const stream = new ServerStream({
-      maxBytes: this.#options.maxBytes,
-      awaits: undefined,
-      onLine: (line) => this.#events.onLine(line),
-      again: (lastEventId) => this.#get(lastEventId),
-    });
-    this.#streams.add(stream);
+    const stream = this.#begun(undefined, (line) => this.#events.onLine(line));
     void this.#get(undefined)
       .then((response) => (response === undefined ? false : stream.run(response)))
       .catch((error: unknown) => this.#events.log(`no stream from the server: ${String(error)}`))
       .finally(() => this.#streams.delete(stream));
+  }
+
+  #begun(awaits: string | undefined, onLine: ServerStreamOptions['onLine']): ServerStream {
+    const { maxBytes } = this.#options;
+    const stream = new ServerStream({ maxBytes, awaits, onLine, again: (id) => this.#get(id) });
+    this.#streams.add(stream);
+    return stream;
   }
 
   async #get(lastEventId: string | undefined): Promise<IncomingMessage | undefined> {

@@ -202,17 +202,6 @@ function deltaBack({ delta, current }: StartedDelta): Delta {
   return { key, relative, before: current, after: before };
 }
 
-/**
- * The result of recovery. `done`, `partly`: the change, or the done part of it, is now in the
- * journal. `not-done`: nothing changed, or the change was reverted. `unclear`: a file could not be
- * read, so the change stays pending.
- */
-interface RecoveredChange {
-  readonly change: string;
-  readonly outcome: 'done' | 'partly' | 'not-done' | 'unclear';
-  readonly deltas: readonly Delta[];
-}
-
 /** A delta that a dead process began. */
 interface StartedDelta {
   readonly delta: Delta;
@@ -245,16 +234,16 @@ interface RecoveryOptions {
 export async function recoverChange(
   options: RecoveryOptions,
   { change, entry, locked }: PendingChange,
-): Promise<RecoveredChange> {
+): Promise<void> {
   const announced = byPath(entry.deltas);
   let begun = await lookAt(options, announced);
   if (begun !== undefined && locked !== undefined && isOnlyBegun(announced, begun)) {
     await options.takeBack(begun);
     begun = (await lookAt(options, announced))?.filter(({ delta }) => !isMadeFolder(delta));
   }
-  if (begun === undefined) return { change, outcome: 'unclear', deltas: entry.deltas };
-  const done = begun.map(asItIs);
-  const deltas = joinMoves(done);
+  // A file could not be read, so the change stays pending.
+  if (begun === undefined) return;
+  const deltas = joinMoves(begun.map(asItIs));
   await options.store.record({
     ifPending: change,
     settle: [change],
@@ -262,8 +251,6 @@ export async function recoverChange(
       ? {}
       : { entries: [{ ...entryFor(entry, deltas), atMs: options.now(), recovered: true }] }),
   });
-  if (deltas.length === 0) return { change, outcome: 'not-done', deltas };
-  return { change, outcome: done.length < meant(announced).length ? 'partly' : 'done', deltas };
 }
 
 /** The deltas that were begun, in order; undefined if the state of one cannot be read. */

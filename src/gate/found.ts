@@ -6,7 +6,7 @@ import { ABSENT, type State } from '../model/delta.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
-import { at, foldersAbove, type Place, type ResolvedPath } from '../model/path.ts';
+import { at, foldersAbove, type Place, type ResolvedPath, topOf } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { MAX_TIMER_MS } from '../model/waiting.ts';
@@ -75,12 +75,18 @@ export function isBelowNoFolder({ workspace }: World, key: string): boolean {
 export async function stateOfLocated(world: World, located: Located, maxBytes?: number): Promise<FoundState> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
-  if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
-  if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
+  const unread = stateWithoutBytes(located);
+  if (unread !== undefined) return { side: unread };
   const file = await fileAt(world, place, { maxBytes, seen: stats });
   if (!('problem' in file)) return file;
   const reason = file.problem === 'slow' ? slowReason() : file.problem;
   throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
+}
+
+/** The state of a folder or a link. Undefined for everything else. */
+export function stateWithoutBytes({ stats, place }: Found): State | undefined {
+  if (stats.isDirectory()) return { kind: 'directory', mode: Number(stats.mode & 0o777n) };
+  return stats.isSymbolicLink() ? { kind: 'link', target: linkTarget(place) ?? '' } : undefined;
 }
 
 /** `slow`: the file could not be hashed within `maxReadMs`. `changing`: other programs write it. */
@@ -184,4 +190,10 @@ export function presentSighting(
 export function existsAt({ workspace }: World, key: string): boolean {
   const resolved = workspace.resolve(key, 'undo', 'parents');
   return resolved.ok && resolved.exists;
+}
+
+/** Lets commands and undo reach a path outside the workspace. False if that is not possible. */
+export function reachOutside({ workspace }: World, path: string): boolean {
+  const top = topOf(path);
+  return top !== undefined && workspace.adopt(top) === 'there';
 }

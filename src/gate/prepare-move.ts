@@ -11,7 +11,7 @@ import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { fileAt, sideOf, type UnknownFile, unknownFile } from './found.ts';
+import { fileAt, sideOf, stateWithoutBytes, type UnknownFile, unknownFile } from './found.ts';
 import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
@@ -142,10 +142,8 @@ async function sideOfSource(
   world: World,
   source: Found,
 ): Promise<Pick<Move, 'side' | 'stamp'> | UnknownFile> {
-  if (source.stats.isDirectory())
-    return { side: { kind: 'directory', mode: Number(source.stats.mode & 0o777n) } };
-  if (source.stats.isSymbolicLink())
-    return { side: { kind: 'link', target: linkTarget(source.place) ?? '' } };
+  const unread = stateWithoutBytes(source);
+  if (unread !== undefined) return { side: unread };
   const found = await fileAt(world, source.place, { maxBytes: LIMITS.maxEditBytes });
   return 'problem' in found ? found : { side: found.side, ...(found.stamp && { stamp: found.stamp }) };
 }

@@ -16,13 +16,11 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { presentSighting } from './found.ts';
+import { filesNotice } from './host/older-files.ts';
 import { entryHead, type World } from './world.ts';
 
 type ChangeEvent = Exclude<WitnessEvent, { kind: 'read' }>;
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
-
-/** A notice names at most this many files and counts the rest. */
-const MAX_NAMED = 20;
 
 /**
  * Records that another program has written, deleted or moved a file, or has run a command. Text
@@ -141,9 +139,7 @@ async function witnessMove(
  */
 async function sweep(world: World, knowledge: Knowledge): Promise<Outcome<{ notices: readonly Notice[] }>> {
   const changed = (await changedFiles(world, knowledge)).map(({ path }) => path);
-  if (changed.length === 0) return { ok: true, notices: [] };
-  const paths = changed.sort().slice(0, MAX_NAMED);
-  return { ok: true, notices: [{ kind: 'changed-seen-files', paths, cut: changed.length - paths.length }] };
+  return { ok: true, notices: filesNotice('changed-seen-files', changed.sort()) };
 }
 
 /** A file that a session has seen and whose bytes have changed since. */

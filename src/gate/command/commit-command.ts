@@ -14,10 +14,9 @@ import { lockKeys } from '../keys.ts';
 import { noteLosses } from '../losses.ts';
 import type { ChangePlan } from '../plan.ts';
 import { entryHead, type World } from '../world.ts';
-import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
+import { type LayerContent, layerKeys, nameOf, readLayer, restoreLayer } from './layer-content.ts';
 import { liveBytes } from './lost-update.ts';
 import { showWrites } from './show-writes.ts';
-import { nameOf } from './shown-name.ts';
 import { type RefusedWrites, type Vetted, vetWrites } from './vet-writes.ts';
 import { type LayerDelta, readWriteSet, type WriteSet } from './write-set.ts';
 

@@ -12,8 +12,8 @@ import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { diffOptions } from '../masking.ts';
 import type { World } from '../world.ts';
+import { shownNameOf } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
-import { shownNameOf } from './shown-name.ts';
 import type { LayerDelta } from './write-set.ts';
 import { parentKey } from './write-set.ts';
 

@@ -20,8 +20,8 @@ import type { Knowledge } from '../../views/knowledge.ts';
 import { approvalsOf } from '../approval.ts';
 import { guardCommit } from '../guarded-files.ts';
 import type { World } from '../world.ts';
+import { nameOf, shownNameOf } from './layer-content.ts';
 import { bytesAfter, bytesBefore, lostDiff, lostUpdate, plainText } from './lost-update.ts';
-import { nameOf, shownNameOf } from './shown-name.ts';
 import type { LayerDelta } from './write-set.ts';
 
 /** After this many refusals, the command's remaining writes are not checked. */

@@ -17,8 +17,7 @@ import type { Located } from '../../workspace/workspace.ts';
 import { fileAt, fileState, unknownFile } from '../found.ts';
 import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
-import { absoluteIn, type LayerContent } from './layer-content.ts';
-import { shownNameOf } from './shown-name.ts';
+import { absoluteIn, type LayerContent, shownNameOf } from './layer-content.ts';
 
 /** A command's change of one path on its layer. `before`: the state of the path in the workspace. */
 export interface LayerDelta extends PlannedDelta {

@@ -1,4 +1,3 @@
-import { linkTarget } from '../../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
 import { ABSENT, type Delta, microseconds, type State } from '../../model/delta.ts';
 import type { TreeSnapshot, WholeTree } from '../../model/entry.ts';
@@ -9,10 +8,9 @@ import type { Harm, OutsidePaths } from '../../model/session.ts';
 import { commonGitFolder, gitFolderOf } from '../../process/git.ts';
 import { entriesOf, entriesToKeep } from '../../process/own-files.ts';
 import type { Found, Located } from '../../workspace/workspace.ts';
-import { fileState, foundAt, readableAt, stateOfLocated } from '../found.ts';
+import { fileState, foundAt, reachOutside, readableAt, stateOfLocated, stateWithoutBytes } from '../found.ts';
 import { keepBytesOf, syncImages } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
-import { reachOutside } from '../outside.ts';
 import type { World } from '../world.ts';
 import type { EndState } from './known-after.ts';
 
@@ -71,8 +69,8 @@ export class Keeping {
     { stats, place }: Found,
     limit: number,
   ): Promise<{ readonly side: State; readonly since?: Pick<Delta, 'sinceUs'> } | undefined> {
-    if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
-    if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
+    const unread = stateWithoutBytes({ exists: true, stats, place });
+    if (unread !== undefined) return { side: unread };
     if (!stats.isFile()) return undefined;
     const since = { sinceUs: microseconds(stats.ctimeNs) };
     if (stats.size > limit) return { side: fileState(UNKNOWN_BYTES, modeOf(stats) & 0o777, 'none'), since };

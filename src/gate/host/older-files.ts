@@ -134,11 +134,13 @@ function statsOfOlder(world: World, key: string, beganNs: bigint): Stats | undef
   return world.workspace.atOnce({ path: key, action: 'undo', links: 'parents' }, look, () => undefined);
 }
 
-/** The notice about older files that a command has moved. */
-export function olderFilesNotices(paths: readonly string[]): readonly Notice[] {
-  if (paths.length === 0) return [];
-  const named = paths.slice(0, MAX_NAMED);
-  return [{ kind: 'older-files', paths: named, cut: paths.length - named.length }];
+/** A notice that names some files and counts the others. None if there are no files. */
+export function filesNotice(
+  kind: 'older-files' | 'changed-seen-files' | 'not-kept',
+  files: readonly string[],
+): readonly Notice[] {
+  const paths = files.slice(0, MAX_NAMED);
+  return files.length === 0 ? [] : [{ kind, paths, cut: files.length - paths.length }];
 }
 
 /** The notice about files that the session had seen, and of which a command left lines that it has not seen. */
@@ -153,9 +155,7 @@ export async function changedSeenNotices(
     if (!seen.has(key) || sameContent(before, after)) continue;
     if ((await knowledge.recall(key))?.coverage.kind !== 'whole') changed.push(relative);
   }
-  if (changed.length === 0) return [];
-  const paths = changed.slice(0, MAX_NAMED);
-  return [{ kind: 'changed-seen-files', paths, cut: changed.length - paths.length }];
+  return filesNotice('changed-seen-files', changed);
 }
 
 /** The notice about files whose earlier bytes were not kept, so that an undo cannot restore them. */
@@ -163,7 +163,5 @@ export function notKeptNotices(deltas: readonly Delta[]): readonly Notice[] {
   const lost = deltas.flatMap(({ relative, before, after }) =>
     before.kind === 'file' && !before.kept && !sameContent(before, after) ? [relative] : [],
   );
-  if (lost.length === 0) return [];
-  const paths = lost.slice(0, MAX_NAMED);
-  return [{ kind: 'not-kept', paths, cut: lost.length - paths.length }];
+  return filesNotice('not-kept', lost);
 }

@@ -33,9 +33,9 @@ import { commandEndStates } from './command-end-states.ts';
 import { type EndState, type KnownAfter, knownAfter } from './known-after.ts';
 import {
   changedSeenNotices,
+  filesNotice,
   notKeptNotices,
   type OwnDeltas,
-  olderFilesNotices,
   withoutOlderFiles,
 } from './older-files.ts';
 
@@ -211,7 +211,7 @@ async function settleAs(
     ...(host?.command === undefined
       ? []
       : await changedSeenNotices(scene.knowledge, deltas, known.sightings)),
-    ...olderFilesNotices(own.older),
+    ...filesNotice('older-files', own.older),
     ...notKeptNotices(deltas),
     ...[...overtaken.values()].flatMap(({ notices }) => notices),
   ];

@@ -324,10 +324,7 @@ interface SpacedLine {
   readonly wanted: string;
 }
 
-/**
- * The model's new line, with the file's spacing wherever the new line equals the old one. If the
- * model only doubled spaces, the spaces between its new words become single too.
- */
+/** The model's new line, with the file's spacing wherever the new line equals the old one. */
 function respaced({ written, there, wanted }: SpacedLine): string {
   if (written === there) return wanted;
   const from = pieces(written);
@@ -338,18 +335,14 @@ function respaced({ written, there, wanted }: SpacedLine): string {
   const kept = new Map<number, string>();
   for (const { start, end, shift } of equalStretches(hunks, from.length))
     for (let i = start; i < end; i += 1) kept.set(i + shift, file[i]?.text ?? '');
-  const own = to.map((piece, i) => ({ ...piece, text: kept.get(i) ?? piece.text, kept: kept.has(i) }));
-  return onlyWidens({ written, there }) ? narrowed(own) : own.map(({ text }) => text).join('');
+  return to.map(({ text }, i) => kept.get(i) ?? text).join('');
 }
 
-/**
- * Halves double spaces. Longer runs align columns, and two spaces before a comment are usual: both
- * stay, like the spaces of the file.
- */
-function narrowed(line: readonly (Piece & { readonly kept?: boolean })[]): string {
-  const isDouble = ({ text, kept }: Piece & { readonly kept?: boolean }, at: number): boolean =>
-    text === '  ' && kept !== true && !/^[#/]/.test(line[at + 1]?.text ?? '');
-  return line.map((piece, at) => (isDouble(piece, at) ? ' ' : piece.text)).join('');
+/** Halves double spaces. Longer runs align columns, and two spaces before a comment are usual: both stay. */
+function narrowed(line: readonly Piece[]): string {
+  const isDouble = (text: string, at: number): boolean =>
+    text === '  ' && !/^[#/]/.test(line[at + 1]?.text ?? '');
+  return line.map(({ text }, at) => (isDouble(text, at) ? ' ' : text)).join('');
 }
 
 /** True if the white space of the two lines differs only where the model widened a single space. */
@@ -567,13 +560,12 @@ interface IndentPair {
 const MAX_TAB_WIDTH = 8;
 
 /**
- * The single rule that explains every difference of indentation: a shift by the same white space,
- * one tab width, or another number of spaces per level. Undefined if there is no such rule, or no
- * difference.
+ * The single rule that explains every difference of indentation: a shift by the same white space, or
+ * one tab width. Undefined if there is no such rule, or no difference.
  */
 function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (pairs.every(({ written, there }) => written === there)) return undefined;
-  return addedShift(pairs) ?? removedShift(pairs) ?? tabRule(pairs) ?? spaceRule(pairs);
+  return addedShift(pairs) ?? removedShift(pairs) ?? tabRule(pairs);
 }
 
 /**
@@ -626,23 +618,4 @@ function toSpaces(width: number): Reindent {
     const [, tabs = '', rest = ''] = /^(\t*)( ?)$/.exec(indent) ?? [];
     return tabs + rest === indent ? ' '.repeat(tabs.length * width) + rest : undefined;
   };
-}
-
-function isMultiple(indent: string, width: number): boolean {
-  return /^ *$/.test(indent) && indent.length % width === 0;
-}
-
-/**
- * The rule for a different number of spaces per level, for example two instead of four. The edit
- * must contain at least two levels, because one level fits many rules.
- */
-function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
-  if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
-  const levels = new Map(pairs.map(({ written, there }) => [written.length, there.length]));
-  const unit = Math.min(...[...levels.keys()].filter((length) => length > 0));
-  const target = levels.get(unit);
-  if (target === undefined || target === 0 || levels.size < 2) return undefined;
-  const convert = (length: number): number => (length / unit) * target;
-  if (!pairs.every(({ written, there }) => convert(written.length) === there.length)) return undefined;
-  return (indent) => (isMultiple(indent, unit) ? ' '.repeat(convert(indent.length)) : undefined);
 }

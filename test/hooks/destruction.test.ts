@@ -5,12 +5,11 @@ import { join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMAND_LINE } from '../../src/model/entry.ts';
 import { isGitIndex, stagedContent } from '../../src/process/git-index.ts';
-import { quotedWord } from '../../src/report/bounded.ts';
 import { changeWords } from '../../src/report/command-words.ts';
-import { type ConfigSources, openWorkspace } from '../../src/session/configured.ts';
-import { runPrefixedLine } from '../../src/session/prefixed-line.ts';
+import { openWorkspace } from '../../src/session/configured.ts';
 import { environment, lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
+import { runOnLayer, shellPrefix } from '../support/layered.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { setUp } from '../support/tool-calls.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -215,14 +214,13 @@ const images: Door = async (command) => {
   return context ?? '';
 };
 
-/** The environment, the folder and the system from which a command line opens the workspace. */
-function sources(more: Readonly<Record<string, string>> = {}): ConfigSources {
-  return { env: environment(places, more), cwd: places.root, platform: process.platform };
-}
-
 /** What `lookfirst run` does for the user, in this process. Returns what it would print. */
 const run: Door = async (command) => {
-  const sessions = await openWorkspace(sources(), {}, [places.root]);
+  const sessions = await openWorkspace(
+    { env: environment(places), cwd: places.root, platform: process.platform },
+    {},
+    [places.root],
+  );
   try {
     const session = await sessions.session(COMMAND_LINE);
     const ran = await session.runBy('user', ['sh', '-c', command], { profile: 'undo', output: 'kept' });
@@ -238,13 +236,13 @@ let calls = 0;
 /** Claude Code's Bash tool: the before-event, the line on a layer as our script runs it, the after-event. */
 const layer: Door = async (command) => {
   calls += 1;
-  const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
-  const around = { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
   const send = async (hook_event_name: string, more: object): Promise<Record<string, string>> => {
     const call = { tool_name: 'Bash', tool_input: { command }, tool_use_id: `call-${calls}` };
     const event = { session_id: 's', cwd: places.root, prompt_id: 't1', hook_event_name, ...call, ...more };
-    const shell = join(places.home, 'bin', 'lookfirst-shell');
-    const env = { ...around, CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };
+    // With a store of its own, a hook calls no resident process.
+    const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
+    const prefix = { CLAUDE_CODE_SHELL_PREFIX: shellPrefix(places), CLAUDE_PROJECT_DIR: places.root };
+    const env = { LOOKFIRST_STORE: store, ...prefix };
     const ran = await lookfirst(places, ['hook', 'claude-code'], { input: JSON.stringify(event), env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     return ran.stdout === '' ? {} : JSON.parse(ran.stdout).hookSpecificOutput;
@@ -255,26 +253,10 @@ const layer: Door = async (command) => {
     calls += 1;
     expect(await send('PreToolUse', {})).not.toHaveProperty('permissionDecisionReason');
   }
-  const output = join(places.base, 'output');
-  const line = `eval ${quotedWord(command)} < /dev/null > ${output} 2>&1 && pwd -P >| ${join(places.base, 'cwd')}`;
-  const told: string[] = [];
-  const code = await runPrefixedLine({
-    line,
-    around: sources(around),
-    flags: {},
-    runner: {
-      open: async (root) => {
-        const sessions = await openWorkspace(sources(around), {}, [root]);
-        return { sessions, release: () => sessions.close() };
-      },
-      plainly: () => Promise.reject(new Error('the line runs without its layer')),
-      tell: (text) => void told.push(text),
-    },
-  });
+  const { code, stdout, told } = await runOnLayer(places, command, 's');
   expect({ code, told }).toMatchObject({ code: 0 });
-  const ended = { code, stdout: readFileSync(output, 'utf8'), stderr: told.join('\n') };
-  const after = await send('PostToolUse', { tool_response: ended });
-  return `${ended.stderr}${after['additionalContext'] ?? ''}`;
+  const after = await send('PostToolUse', { tool_response: { code, stdout, stderr: told } });
+  return `${told}${after['additionalContext'] ?? ''}`;
 };
 
 beforeEach(() => {

@@ -6,8 +6,8 @@ import { answerHook } from '../../src/hooks/answer-hook.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { defined, type JsonRecord } from '../../src/model/record.ts';
-import { quotedWord } from '../../src/report/bounded.ts';
 import { outputOf } from './hooked.ts';
+import { runOnLayer } from './layered.ts';
 import type { Scratch } from './tree.ts';
 
 export const REPLAYED = ['claude-code', 'codex', 'gemini', 'cursor', 'vscode', 'opencode'] as const;
@@ -216,7 +216,7 @@ export interface Replied {
 /** A client that calls its built-in tools, with the hooks before and after each call answered in this process. */
 export class ReplayedClient {
   session = 'replayed';
-  /** The program that runs the client's shell lines, as CLAUDE_CODE_SHELL_PREFIX names it. Default: none. */
+  /** The script that CLAUDE_CODE_SHELL_PREFIX names. Shell lines then run on a layer. Default: none. */
   shellPrefix: string | undefined;
   readonly #places: Scratch;
   readonly #client: Replayed;
@@ -291,14 +291,10 @@ export class ReplayedClient {
   }
 
   /** Runs a shell line as the client does. */
-  #outputOf(command: string): Promise<string> {
-    const { root, base } = this.#places;
-    if (this.shellPrefix === undefined) return outputOf(command, root);
-    const line = `eval ${quotedWord(command)} < /dev/null && pwd -P >| ${join(base, 'cwd')}`;
-    // With a store of its own, the script starts the sandbox itself.
-    const store = `LOOKFIRST_STORE=${quotedWord(`sqlite:${join(this.#places.home, 'lookfirst.db')}`)}`;
-    const variables = `${store} SHELL=/bin/sh CLAUDE_CODE_SESSION_ID=${this.session}`;
-    return outputOf(`${variables} ${quotedWord(this.shellPrefix)} ${quotedWord(line)}`, root);
+  async #outputOf(command: string): Promise<string> {
+    if (this.shellPrefix === undefined) return outputOf(command, this.#places.root);
+    const { stdout, told } = await runOnLayer(this.#places, command, this.session);
+    return stdout + told;
   }
 
   /** Reports that the model's context was summarised. */

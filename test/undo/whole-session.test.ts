@@ -1,8 +1,6 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shellScript } from '../../src/cli/clients/hook-scripts.ts';
-import { lookfirst, scriptPlaces } from '../support/command-line.ts';
+import { lookfirst } from '../support/command-line.ts';
+import { shellPrefix } from '../support/layered.ts';
 import { type Replayed, ReplayedClient, type Replied } from '../support/replayed-client.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -48,10 +46,6 @@ describe.each(['claude-code', 'codex', 'gemini', 'opencode'] as const)(
 function clientOf(name: Replayed, places: Scratch, way: Way): ReplayedClient {
   const client = new ReplayedClient(places, name);
   if (way === 'without a layer') return client;
-  const prefix = join(places.home, 'bin', 'lookfirst-shell');
-  mkdirSync(dirname(prefix), { recursive: true });
-  writeFileSync(prefix, shellScript(scriptPlaces(places)));
-  chmodSync(prefix, 0o755);
-  client.shellPrefix = prefix;
+  client.shellPrefix = shellPrefix(places);
   return client;
 }

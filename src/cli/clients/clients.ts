@@ -19,20 +19,9 @@ import { newFile } from './servers.ts';
  * to servers.
  */
 const FEW_VARIABLES = [
-  ...['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'],
-  ...[
-    'APPDATA',
-    'HOMEDRIVE',
-    'HOMEPATH',
-    'LOCALAPPDATA',
-    'PATHEXT',
-    'SYSTEMDRIVE',
-    'SYSTEMROOT',
-    'TEMP',
-    'TMP',
-  ],
-  ...['USERNAME', 'USERPROFILE'],
-];
+  'HOME LANG LC_ALL LOGNAME PATH SHELL TERM TMPDIR TZ USER',
+  'APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA PATHEXT SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE',
+].flatMap((names) => names.split(' '));
 
 function environmentOf({ env = {} }: Launch): { readonly env?: Readonly<Record<string, string>> } {
   return Object.keys(env).length === 0 ? {} : { env };

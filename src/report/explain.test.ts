@@ -434,3 +434,19 @@ describe('for any refusal', () => {
     expect(text).toBe('refusing to edit $&.txt: Read it first');
   });
 });
+
+it.each([
+  ['-n.yaml', './-n.yaml'],
+  ['a b.yaml', "'a b.yaml'"],
+  ['a\u202eb.yaml', "$'a\\u202eb.yaml'"],
+])('names the file %j as one word of the command that approves its change', (path, word) => {
+  const refusal: Refusal = {
+    code: 'PROTECTED',
+    action: 'overwrite',
+    path,
+    next: 'ask_human',
+    detail: { cause: 'approval' },
+  };
+  const text = explain(refusal, { tools: LOOKFIRST_TOOLS, nowMs: NOW });
+  expect(text).toContain(`\`lookfirst allow ${word} --once\``);
+});

@@ -1,5 +1,5 @@
 import type { NextStep, Refusal, RefusalOf } from '../model/verdict.ts';
-import { clip, jsonText, pathText, quotedWord } from './bounded.ts';
+import { clip, jsonText, shellPath } from './bounded.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
@@ -253,18 +253,12 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
   return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;
 }
 
-/** A path as one word of a shell line. */
-function shellWord(path: string): string {
-  const text = pathText(path);
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : quotedWord(path);
-}
-
 function askHuman({ code, action, path, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the user';
   if (code === 'READ_ONLY' && detail?.cause !== 'session' && detail?.cause !== 'root')
     return `${none} to make the file writable.`;
   if (code === 'PROTECTED' && detail?.cause === 'approval')
-    return `Next: ask the user to run \`lookfirst allow ${shellWord(path)} --once\`, then repeat the call.`;
+    return `Next: ask the user to run \`lookfirst allow ${shellPath(path)} --once\`, then repeat the call.`;
   if (code === 'PROTECTED' && detail?.cause === 'declined')
     return 'Next: ask the user what to do instead; do not repeat the call.';
   if (code === 'WOULD_DESTROY')

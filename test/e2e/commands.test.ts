@@ -76,14 +76,14 @@ describe('run_command', () => {
   });
 
   it.skipIf(here === undefined)('names the processes that it left running and that were ended', async () => {
-    const served = await Served.start(places, ['--allow-commands']);
+    const served = await Served.here(places, ['--allow-commands']);
     const ran = await served.call('run_command', { command: 'sleep 1000 & echo two > a.txt' });
     expect(ran.text).toContain('The command left processes running. They were ended: `sleep 1000`.');
     expect([text('a.txt'), ran.outcome['ok']]).toEqual(['two\n', true]);
   });
 
   it.skipIf(here === undefined)('is ended by a cancellation, and then changes nothing', async () => {
-    const served = await Served.start(places, ['--allow-commands']);
+    const served = await Served.here(places, ['--allow-commands']);
     const { client } = served;
     const params = { name: 'run_command', arguments: { command: 'echo begun; echo x > a.txt; sleep 1000' } };
     client.send({
@@ -104,7 +104,7 @@ describe('run_command', () => {
   it.skipIf(here === undefined)(
     'shows part of a long output, and the whole of it through read_file',
     async () => {
-      const served = await Served.start(places, ['--allow-commands']);
+      const served = await Served.here(places, ['--allow-commands']);
       const { text: shown } = await served.call('run_command', { command: 'seq 1 100000' });
       const path = /read_file \{"path":"(lookfirst-output:[^"]+)"\}/.exec(shown)?.[1];
       const page = await served.call('read_file', { path, offset: 60_000, limit: 1 });

@@ -131,10 +131,10 @@ describe('a server process', () => {
   it('reads the policy file in the state folder, unless --policy names another', async () => {
     const places = scratch();
     writeFileSync(join(places.home, 'lookfirst.json'), '{"preset":"strict","readOnly":true}');
-    const locked = await Served.start(places);
+    const locked = await Served.here(places);
     expect((await locked.tools()).map((tool) => tool['name'])).not.toContain('write_file');
     writeFileSync(join(places.base, 'p.json'), '{"protected":["*.key"]}');
-    const open = await Served.start(places, ['--policy', 'p.json']);
+    const open = await Served.here(places, ['--policy', 'p.json']);
     expect(await open.call('write_file', { path: 'a.key', content: '' })).toMatchObject({
       outcome: { code: 'PROTECTED' },
     });
@@ -142,7 +142,7 @@ describe('a server process', () => {
   });
 
   it('offers only tools that change nothing with --read-only', async () => {
-    const served = await Served.start(scratch(), ['--read-only']);
+    const served = await Served.here(scratch(), ['--read-only']);
     const hints = (await served.tools()).map((tool) => tool['annotations']);
     expect(hints.length).toBeGreaterThan(3);
     for (const hint of hints) expect(hint).toMatchObject({ readOnlyHint: true });
@@ -275,7 +275,7 @@ describe('as a drop-in for the official filesystem server', () => {
       clientInfo: { name: 't', version: '1' },
     });
     const listed = (await official.request('tools/list')).result?.['tools'] as Record<string, unknown>[];
-    const ours = await (await Served.start(places, ['--dialect', 'filesystem'])).tools();
+    const ours = await (await Served.here(places, ['--dialect', 'filesystem'])).tools();
     const shape = (tools: readonly Record<string, unknown>[]) =>
       Object.fromEntries(
         tools.map(({ name, title, inputSchema, outputSchema }) => [

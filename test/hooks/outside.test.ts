@@ -57,6 +57,11 @@ describe('by default, a line that destroys existing files outside the workspace'
     'sed -i 1d OUTSIDE/notes.txt',
     'truncate -s 0 ../outside/notes.txt',
     'pushd OUTSIDE && rm -rf photos; popd',
+    'setsid -w rm -rf OUTSIDE/photos',
+    "bash <<'E'\nrm -rf OUTSIDE/photos\nE",
+    'echo rm -rf OUTSIDE/photos | sh',
+    'f() { rm -rf "$@"; }; f OUTSIDE/photos',
+    `a=(OUTSIDE/photos); rm -rf "\${a[@]}"`,
   ])('is refused once, then runs, and the user can undo it: %s', async (line) => {
     writeFileSync(join(places.root, 'a.txt'), 'a\n');
     const files = { 'notes.txt': 'the user\n', 'photos/p.jpg': 'one\n', 'photos/q.jpg': 'two\n' };

@@ -227,7 +227,7 @@ const XARGS_VALUES = /^(?:-[adEILnPs]|--(?:arg-file|delimiter|max-\w+|replace))$
 
 /** Matches a text that may run other programs than its words name: by a variable such as PATH, or by `sudo`. */
 const STARTS_OTHERS =
-  /(?:^|[\s;&|(])\w+=|\b(?:builtin|command|env|exec|nice|nohup|stdbuf|sudo|time|timeout)\b/;
+  /(?:^|[\s;&|(])\w+=|\b(?:builtin|command|env|exec|flock|ionice|nice|nohup|setsid|stdbuf|sudo|time|timeout)\b/;
 
 function fedFiles(_args: Values, command: Located): Found {
   const fed = fedWords(command);

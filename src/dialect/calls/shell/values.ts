@@ -17,7 +17,7 @@ export interface Glob {
 /** The meaning of a word to the shell. Undefined if the line does not show how the shell expands it. */
 export type Value = string | Glob | undefined;
 
-/** The values of variables. A variable that is not listed is unknown. */
+/** The values of variables. A variable that is not listed is unknown. Of a list, `@` or `a[@]` has the length. */
 export type Variables = ReadonlyMap<string, Value>;
 
 /** The text of a value. Undefined for a glob, unless it counts as text. */
@@ -53,6 +53,26 @@ export function wordValue(word: Pick<Word, 'parts' | 'text' | 'value'>, variable
     }
   }
   return joined(pieces);
+}
+
+/** Matches a word that stands for all parameters, or for all elements of an array. */
+const LIST = /^(?:"\$\{?(@|\w+\[@\])\}?"|\$\{?(@|\w+\[@\])\}?)$/;
+
+/** The values of a word, of which `"$@"` and `"${NAME[@]}"` have any number. */
+export function wordValues(
+  word: Pick<Word, 'parts' | 'text' | 'value'>,
+  variables: Variables,
+): readonly Value[] {
+  const [, quoted, plain] = LIST.exec(word.text) ?? [];
+  const list = quoted ?? plain;
+  const count = list === undefined ? undefined : variables.get(list);
+  if (list === undefined || typeof count !== 'string') return [wordValue(word, variables)];
+  return Array.from({ length: Number(count) }, (_each, at) => variables.get(elementOf(list, at)));
+}
+
+/** The name under which the variables have an element of a list: `1` of `@`, `a[0]` of `a[@]`. */
+export function elementOf(list: string, at: number): string {
+  return list === '@' ? `${at + 1}` : list.replace('@', `${at}`);
 }
 
 const PWD_FIRST = /^"?\$(?:PWD\b|\{PWD\})(?=\/|"|$)/;

@@ -1,5 +1,6 @@
 import {
   type AndOr,
+  type Assignment,
   type Case,
   type Command,
   type For,
@@ -13,9 +14,17 @@ import {
 import { writesLike } from './effects.ts';
 import { assignmentsOf, breaksOff, isSimple, mayFail, mayLeave, redirectOf, startsProcess } from './nodes.ts';
 import { onlyReads } from './reading.ts';
-import type { ShellCommand, ShellFeed } from './shell-command.ts';
-import { bracesIn, isHere, literalOf, textOfValue, type Value, wordValue } from './values.ts';
-import { entered, givenValues, programOf, scriptOf, type Words, withoutPrefixes } from './words.ts';
+import { type ShellCommand, type ShellFeed, STDIN } from './shell-command.ts';
+import { bracesIn, elementOf, isHere, literalOf, textOfValue, type Value, wordValues } from './values.ts';
+import {
+  entered,
+  givenValues,
+  programOf,
+  runsInput,
+  scriptOf,
+  type Words,
+  withoutPrefixes,
+} from './words.ts';
 
 /** A command or pipeline of a shell line that is not inside another one. */
 export interface ShellStep {
@@ -212,7 +221,9 @@ class Walk {
   #for(node: For, folders: Folders, around: Around): Folders {
     const name = node.name.text;
     const values =
-      node.wordlist?.flatMap((word) => bracesIn(wordValue(word, this.#variables), MAX_ROUNDS)) ?? [];
+      node.wordlist?.flatMap((word) =>
+        wordValues(word, this.#variables).flatMap((value) => bracesIn(value, MAX_ROUNDS)),
+      ) ?? [];
     for (const word of node.wordlist ?? []) this.#node(word, folders, around);
     this.#rounds += values.length;
     if (values.length === 0 || values.includes(undefined) || this.#rounds > MAX_ROUNDS) {
@@ -274,6 +285,12 @@ class Walk {
 
   #set(name: string, value: Value): void {
     this.#variables = new Map([...this.#variables, [name, value]]);
+  }
+
+  /** Sets the parameters, or an array. Its length is unknown if an element may be several words. */
+  #setList(list: string, values: readonly Value[]): void {
+    for (const [at, value] of values.entries()) this.#set(elementOf(list, at), value);
+    this.#set(list, values.every((value) => typeof value === 'string') ? `${values.length}` : undefined);
   }
 
   /** Each part of a pipeline runs in its own shell, so a `cd` in it does not affect later commands. */
@@ -348,18 +365,24 @@ class Walk {
     const own = values.slice(given.length - words.length);
     this.#add({ words, values: own, redirects: node.redirects, fed }, folders, { ...within, plain });
     this.#assign(node, around.source);
+    if (isParameters(words)) this.#setList('@', own.slice(2));
     const [name, ...args] = words;
     const body = words === given ? this.#functions.get(name ?? '') : undefined;
     if (body !== undefined) return this.#call(body, own, folders, within);
     if (name === 'cd' || name === 'pushd' || name === 'popd')
       return this.#moved({ name, args }, folders, around);
-    const script = scriptOf(words);
+    const script = this.#scriptOf(node, words, fed);
     const inner = script === undefined ? undefined : this.#script(script, folders, within);
     this.leaves ||= script === undefined && startsProcess(words);
     // Only `eval` runs its text in this shell, so only its `cd` and `exit` affect later commands.
     if (name === 'eval' && script !== undefined) return inner ?? [undefined];
     // `exec` with a program ends the shell; without a program, it only redirects.
     return name === 'exit' || (given[0] === 'exec' && words !== given) ? [] : folders;
+  }
+
+  /** The text that a command runs as a script, if the line shows it. */
+  #scriptOf(node: Command, words: Words, fed: ShellFeed | undefined): string | undefined {
+    return runsInput(words) ? inputOf(node, this.#variables, fed) : scriptOf(words);
   }
 
   /** The folders after `cd`, `pushd` or `popd`. */
@@ -377,18 +400,22 @@ class Walk {
   }
 
   #assign(node: Command, source: string): void {
-    const moves = MOVES.test(source.slice(node.end));
+    const rest = source.slice(node.end);
     const assignments = assignmentsOf(node);
     if (assignments === 'all') this.#variables = new Map([['HOME', this.#variables.get('HOME')]]);
-    else
-      for (const each of assignments) {
-        if (each.type !== 'Assignment') continue;
-        const { name, value, append, index } = each;
-        const isPlain = append !== true && index === undefined && value.type === 'Word';
-        // A value that begins with `$PWD` names another path in another folder.
-        const isKnown = isPlain && !(moves && isHere(value));
-        this.#set(name, isKnown ? wordValue(value, this.#variables) : undefined);
-      }
+    else for (const each of assignments) if (each.type === 'Assignment') this.#assignOne(each, rest);
+  }
+
+  /** `rest`: the line after the assignment. */
+  #assignOne({ name, value, append, index }: Assignment, rest: string): void {
+    const isArray = value.type === 'ArrayValue';
+    const words = isArray ? value.elements : [value];
+    // A value that begins with `$PWD` names another path in another folder.
+    const isMoved = MOVES.test(rest) && words.some(isHere);
+    const isKnown = append !== true && index === undefined && !isMoved;
+    const values = isKnown ? words.flatMap((word) => wordValues(word, this.#variables)) : [undefined];
+    this.#set(name, isArray || values.length !== 1 ? undefined : values[0]);
+    this.#setList(`${name}[@]`, isArray ? values : [undefined]);
   }
 
   /** Walks through the body of a function that is called. Its own variables end with it. */
@@ -396,7 +423,8 @@ class Walk {
     const depth = around.depth + 1;
     const isKnown = depth <= MAX_DEPTH && !breaksOff(body);
     this.#maybe(() => {
-      for (let at = 0; at < MAX_PARAMETERS; at += 1) this.#set(`${at + 1}`, args[at]);
+      for (let at = args.length; at < MAX_PARAMETERS; at += 1) this.#set(`${at + 1}`, undefined);
+      this.#setList('@', args);
       if (depth <= MAX_DEPTH)
         this.#node(body, folders, { ...around, depth, certain: around.certain && isKnown });
     });
@@ -420,6 +448,29 @@ class Walk {
     for (const folder of folders)
       this.commands.push({ ...own, redirects: opened, folder, certain, plain, at });
   }
+}
+
+/** True for `set --`, which sets the parameters. */
+function isParameters([name, option]: Words): boolean {
+  return name === 'set' && option === '--';
+}
+
+/** The text that a shell reads from a here-document, a here-string or `echo`, if the line shows it. */
+function inputOf(
+  { redirects }: Pick<Command, 'redirects'>,
+  variables: ReadonlyMap<string, Value>,
+  fed: ShellFeed | undefined,
+): string | undefined {
+  const [input, second] = redirects
+    .map((redirect) => redirectOf(redirect, variables))
+    .filter(({ descriptor }) => descriptor === STDIN);
+  if (second !== undefined) return undefined;
+  if (input !== undefined) return input.operator === '<<<' ? input.target : input.text;
+  const [echo, other] = fed?.commands ?? [];
+  const [name, ...words] = echo?.words ?? [];
+  const isPlain = other === undefined && echo?.redirects.length === 0 && name === 'echo';
+  if (!isPlain || words.includes(undefined) || words[0]?.startsWith('-') === true) return undefined;
+  return words.join(' ');
 }
 
 /** True for a command that changes no file, or that only ends the line or a part of it. */

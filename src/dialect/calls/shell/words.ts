@@ -1,5 +1,5 @@
 import type { Command } from 'unbash';
-import { textOfValue, type Value, type Variables, wordValue } from './values.ts';
+import { textOfValue, type Value, type Variables, wordValues } from './values.ts';
 
 /** The words of a command. Undefined for a word that the shell expands: a variable, a glob, a substitution. */
 export type Words = readonly (string | undefined)[];
@@ -22,8 +22,12 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
   ['command', { flag: /^-p$/ }],
   ['env', { flag: /^(?:-i?|-u.+|--ignore-environment|--unset=.*)$/, valued: /^(?:-u|--unset)$/ }],
   ['exec', { flag: /^-[cl]+$/, valued: /^-a$/ }],
+  ['flock', { flag: /^(?:-[enosuxF]+|--\w+(?:-\w+)*)$/, valued: /^-[wE]$/, operands: 1 }],
+  ['ionice', { flag: /^(?:-[cn]\d|-t)$/, valued: /^-[cn]$/ }],
   ['nice', { flag: /^(?:-n?-?\d+|--adjustment=.*)$/, valued: /^(?:-n|--adjustment)$/ }],
   ['nohup', {}],
+  // With `-f`, the command outlives the line.
+  ['setsid', { flag: /^-[cw]+$/ }],
   ['stdbuf', { flag: /^(?:-[ioe].+|--\w+=.*)$/, valued: /^(?:-[ioe]|--\w+)$/ }],
   [
     'sudo',
@@ -48,7 +52,7 @@ export function givenValues(
   { name, args }: Pick<Command, 'name' | 'args'>,
   variables: Variables,
 ): readonly Value[] {
-  return [name, ...args].flatMap((word) => (word?.type === 'Word' ? [wordValue(word, variables)] : []));
+  return [name, ...args].flatMap((word) => (word?.type === 'Word' ? wordValues(word, variables) : []));
 }
 
 /** The words of a command without programs such as `env`, as far as they do not depend on variables. */
@@ -97,6 +101,14 @@ function textOfShell(args: Words): string | undefined {
   if (!options.some((option) => /^-\w*c/.test(option)) || options.some((option) => /^-\w*n/.test(option)))
     return undefined;
   return args[args[at] === '--' ? at + 1 : at];
+}
+
+/** True for a shell that runs the text of its standard input. */
+export function runsInput([name, ...args]: Words): boolean {
+  const isShell = SHELL.test(programOf(name)) && textOfShell(args) === undefined;
+  return (
+    isShell && args.every((arg) => /^(?:-[eilsuvx]*|--(?:norc|noprofile|login|posix))$/.test(arg ?? '?'))
+  );
 }
 
 /** The folder that `cd` with these arguments enters from a folder; undefined if it is unknown. */

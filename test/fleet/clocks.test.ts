@@ -45,8 +45,8 @@ await describePostgres('clocks that differ by an hour', (server) => {
   it('set back while a lease is held: the lease still expires', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const away = { schema: 's', query: () => Promise.reject(new Error('away')) };
-    // The cast is safe: `Heart` uses only `query` and `schema` of the connection.
+    const away = { call: () => Promise.reject(new Error('away')) };
+    // The cast is safe: `Heart` uses only `call` of the connection.
     const heart = new Heart(away as unknown as PostgresConnection, { owner: 'o', machine: 'm' });
     heart.hold({ keys: ['k'], fences: [], renewed: new Moment(), lost: false });
     vi.setSystemTime(Date.now() - HOUR_MS);

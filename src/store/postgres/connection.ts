@@ -109,6 +109,13 @@ export class PostgresConnection {
     return this.#run({ name, text, values });
   }
 
+  /** Calls one of our functions that takes a JSON object. Returns its result. */
+  async call(name: string, argument: object): Promise<unknown> {
+    const text = `select ${this.schema}.${name}($1::text::jsonb) as result`;
+    const [row] = await this.query(text, [JSON.stringify(argument)]);
+    return row?.['result'];
+  }
+
   /**
    * Like `query`, for a record. The server ignores a record that has a lower number than its last
    * one. So this method sends records in the order of its calls, even if some must be sent again.

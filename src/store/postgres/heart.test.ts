@@ -15,7 +15,7 @@ it.each([
       close: () => undefined,
     },
     // The casts are safe: the locks use only these members.
-    db: { schema: 's', query: async () => [{ fence: 1 }] } as unknown as PostgresConnection,
+    db: { call: async () => 1 } as unknown as PostgresConnection,
     heart: { hold: (lease: unknown) => held.push(lease), drop: () => undefined } as unknown as Heart,
     names: new Names('m'),
     owner: 'me',

@@ -112,10 +112,8 @@ export class Heart {
     const fences = leases.flatMap((lease) => lease.fences);
     const sent = new Moment();
     try {
-      const [row] = await this.#db.query(`select ${this.#db.schema}.lf_beat($1::text::jsonb) as renewed`, [
-        JSON.stringify({ ...this.#who, fences }),
-      ]);
-      const isWhole = Number(row?.['renewed']) === fences.length;
+      const renewed = await this.#db.call('lf_beat', { ...this.#who, fences });
+      const isWhole = Number(renewed) === fences.length;
       for (const lease of leases) {
         if (isWhole) lease.renewed = sent;
         else if (this.#leases.has(lease)) lease.lost = true;
@@ -207,9 +205,7 @@ export class LeasedLocks implements Locks {
     const slots = slotsOf(keys.map((key) => names.stored(key))).map(([slot, sharing]) => ({ slot, sharing }));
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const renewed = new Moment();
-      const body = JSON.stringify({ holder: this.#holder, held: heart.held, slots });
-      const [row] = await db.query(`select ${db.schema}.lf_lease($1::text::jsonb) as fence`, [body]);
-      const fence = row?.['fence'];
+      const fence = await db.call('lf_lease', { holder: this.#holder, held: heart.held, slots });
       if (typeof fence === 'number') {
         const fences = slots.map(({ slot }) => ({ slot, fence }));
         return { keys, fences, renewed, lost: false };
@@ -221,9 +217,6 @@ export class LeasedLocks implements Locks {
 
   /** Gives a lease back to the server without waiting. If that fails, the lease expires. */
   #giveBack({ fences }: Lease): void {
-    const { db } = this.#options;
-    db.query(`select ${db.schema}.lf_release($1::text::jsonb)`, [JSON.stringify({ fences })]).catch(
-      () => undefined,
-    );
+    this.#options.db.call('lf_release', { fences }).catch(() => undefined);
   }
 }

@@ -2,8 +2,10 @@ import { hash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { Entry } from '../../model/entry.ts';
 import { Fault, unlessMissing } from '../../model/fault.ts';
 import { isBelow, isWithin } from '../../model/path.ts';
+import { defined } from '../../model/record.ts';
 import { makeOnce } from '../prepare-home.ts';
 
 /** Fields whose text, or list of texts, is a path in a workspace. */
@@ -56,6 +58,14 @@ export class Names {
   /** The named roots of this machine inside a folder. */
   rootsBelow(folder: string): readonly string[] {
     return this.#places.flatMap(({ root }) => (isBelow(root, folder) ? [root] : []));
+  }
+
+  /** An entry with this machine's paths. It names its machine only if that is another one. */
+  localEntry<E extends Entry>(entry: E): E {
+    if (this.machine === undefined) return entry;
+    const { machine, ...rest } = this.localIn(entry);
+    // The cast is safe: only the optional field is left out.
+    return (machine === this.machine ? rest : { ...rest, ...defined({ machine }) }) as E;
   }
 
   /** The fleet-wide name of a path on this machine. */

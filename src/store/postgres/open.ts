@@ -231,9 +231,7 @@ async function savePlaces(
 ): Promise<void> {
   if (places.length === 0) return;
   const rows = places.map(({ root, workspace, isShared }) => ({ r: root, n: workspace, s: isShared }));
-  await db.query(`select ${db.schema}.lf_place($1::text::jsonb)`, [
-    JSON.stringify({ machine, places: rows }),
-  ]);
+  await db.call('lf_place', { machine, places: rows });
 }
 
 /**

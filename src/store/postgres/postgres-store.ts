@@ -1,7 +1,6 @@
 import { endsOf } from '../../model/delta.ts';
 import type {
   ChangeEntry,
-  Entry,
   EntryKind,
   EntryOf,
   NewChangeEntry,
@@ -9,7 +8,6 @@ import type {
   PendingChange,
 } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import { defined } from '../../model/record.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Seen } from '../../model/view.ts';
@@ -76,20 +74,9 @@ export class PostgresStore implements Store {
     this.warnings = context.warnings ?? [];
     this.#writer = new RecordWriter(context);
     this.chain = this.#writer.chain;
-    const query = (text: string, values: readonly PgValue[]) => db.query(text, values);
-    this.#seen = new SeenSessions({
-      schema: db.schema,
-      here: context.names.here,
-      query: (text, values) => db.repeat('lf_seen', text, values),
-      local: (key) => context.names.local(key),
-    });
+    this.#seen = new SeenSessions(db, context.names);
     this.#notes = new NoteQueue(this.#seen, (writes) => this.#sendAll(writes));
-    this.#recent = new RecentFollower({
-      schema: db.schema,
-      chain: this.chain,
-      query,
-      local: (entry) => this.#localEntry(entry),
-    });
+    this.#recent = new RecentFollower(db, context.names, this.chain);
   }
 
   recall(session: string, key: string): Seen | undefined {
@@ -181,7 +168,7 @@ export class PostgresStore implements Store {
     await this.#notes.flush();
     const { text, values } = postgresEntriesQuery(this.#s, this.#names, filter);
     const entries = (await this.#db.query(text, values)).map(entryFrom<K>);
-    return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
+    return filter.chain === undefined ? entries.map((entry) => this.#names.localEntry(entry)) : entries;
   }
 
   changesSince(asked: RecentChanges): readonly NewChangeEntry[] {
@@ -204,7 +191,7 @@ export class PostgresStore implements Store {
       [this.#indexKeys(keys)],
     );
     const found = rows.map(({ place, ...row }) => {
-      const entry = this.#localEntry(entryFrom<'change'>(row));
+      const entry = this.#names.localEntry(entryFrom<'change'>(row));
       return [keys[Number(place) - 1] ?? '', entry] as const;
     });
     return new Map(found);
@@ -303,13 +290,6 @@ export class PostgresStore implements Store {
 
   #indexKeys(keys: readonly string[]): readonly string[] {
     return keys.map((key) => indexKey(column(this.#names.stored(key))));
-  }
-
-  #localEntry<E extends Entry>(entry: E): E {
-    if (this.#names.machine === undefined) return entry;
-    const { machine, ...rest } = this.#names.localIn(entry);
-    // The cast is safe: only the optional field is left out.
-    return (machine === this.#names.machine ? rest : { ...rest, ...defined({ machine }) }) as E;
   }
 }
 
@@ -429,30 +409,26 @@ const POLL_MS = 1000;
 /** The first fetch returns changes up to this age. */
 const LOOK_BACK_MS = 15 * 60_000;
 
-interface Source {
-  readonly schema: string;
-  /** The id of the hash chain to which this store appends its journal entries. */
-  readonly chain: string;
-  query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
-  /** Converts the paths in an entry to those of this machine. */
-  local(entry: ChangeEntry): ChangeEntry;
-}
-
 /**
  * Implements `Store.changesSince`. Returns this store's own changes at once, and those of other
  * processes up to a second late. Each fetch continues at a transaction id, because entries are not
  * committed in the order of their numbers.
  */
 class RecentFollower {
-  readonly #source: Source;
+  readonly #db: PostgresConnection;
+  readonly #names: Names;
+  /** The id of the hash chain to which this store appends its journal entries. */
+  readonly #chain: string;
   /** In the order in which this process learned of them. */
   #changes: NewChangeEntry[] = [];
   #seenTx: string | undefined;
   #polledMs = NEVER;
   #polling = false;
 
-  constructor(source: Source) {
-    this.#source = source;
+  constructor(db: PostgresConnection, names: Names, chain: string) {
+    this.#db = db;
+    this.#names = names;
+    this.#chain = chain;
   }
 
   /** Adds entries that this store has recorded. */
@@ -485,17 +461,16 @@ class RecentFollower {
   }
 
   async #fetch(): Promise<void> {
-    const { schema, chain, query, local } = this.#source;
     const now = Date.now();
     const [clause, since] =
       this.#seenTx === undefined
         ? ['at_ms >= $2', now - LOOK_BACK_MS]
         : ['tx >= $2::text::xid8', this.#seenTx];
-    const rows = await query(
+    const rows = await this.#db.query(
       `select s.mark::text as mark, e.*
-       from (select pg_snapshot_xmin(pg_current_snapshot()) as mark) s left join ${schema}.entries e
+       from (select pg_snapshot_xmin(pg_current_snapshot()) as mark) s left join ${this.#db.schema}.entries e
        on chain <> $1 and tx < s.mark and kind = 'change' and ${clause} order by seq`,
-      [chain, since],
+      [this.#chain, since],
     );
     this.#seenTx = String(rows[0]?.['mark']);
     const found = rows.filter(({ seq }) => seq !== null);
@@ -504,6 +479,6 @@ class RecentFollower {
     const entries = found
       .map(entryFrom<'change'>)
       .map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
-    this.recorded(entries.map(local));
+    this.recorded(entries.map((entry) => this.#names.localEntry(entry)));
   }
 }

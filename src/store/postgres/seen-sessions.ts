@@ -6,21 +6,13 @@ import { type Mark, NEVER_SEEN, type Seen, type View } from '../../model/view.ts
 import { SharedRun } from '../../model/waiting.ts';
 import { column, fromColumn, markFrom, viewFrom } from '../entry-columns.ts';
 import { type Notes, VIEWS_OF_FILE, type Writes } from '../store.ts';
-import type { PgValue, Row } from './connection.ts';
+import type { PostgresConnection, Row } from './connection.ts';
+import type { Names } from './names.ts';
 
 /** Reads rely on an answer of the server that is at most this old. */
 const TRUSTED_MS = 2000;
 /** Sessions that were not used for this long are dropped from memory. */
 const UNUSED_MS = 30_000;
-
-interface Source {
-  readonly schema: string;
-  /** The name of this machine in table rows. */
-  readonly here: string;
-  query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
-  /** Converts the name of a file to its path on this machine. */
-  local(key: string): string;
-}
 
 /** A view of this process that may not have come back from the server yet. */
 interface OwnView {
@@ -46,11 +38,13 @@ interface CachedSession {
  * rows of newer transactions brings a session up to date.
  */
 export class SeenSessions {
-  readonly #source: Source;
+  readonly #db: PostgresConnection;
+  readonly #names: Names;
   readonly #sessions = new Map<string, CachedSession>();
 
-  constructor(source: Source) {
-    this.#source = source;
+  constructor(db: PostgresConnection, names: Names) {
+    this.#db = db;
+    this.#names = names;
   }
 
   /**
@@ -134,13 +128,13 @@ export class SeenSessions {
   }
 
   async #refresh(session: string, known: CachedSession): Promise<void> {
-    const { schema, query } = this.#source;
     const stored = new Set(known.own.filter(({ isStored }) => isStored));
     const { tx } = known;
     const checkedMs = performance.now();
-    const rows = await query(
+    const rows = await this.#db.repeat(
+      'lf_seen',
       `select pg_snapshot_xmin(pg_current_snapshot())::text as mark, v.n, v.key, v.seen, v.machine
-       from (select) one left join ${schema}.views v on v.session = $1 and v.tx >= $2::text::xid8 order by v.n`,
+       from (select) one left join ${this.#db.schema}.views v on v.session = $1 and v.tx >= $2::text::xid8 order by v.n`,
       [column(session), tx ?? '0'],
     );
     for (const row of rows) if (row['n'] !== null) this.#add(known, row);
@@ -156,11 +150,11 @@ export class SeenSessions {
       known.marks = [{ ...markFrom(String(row['seen'])), n }, ...known.marks];
       return;
     }
-    const key = this.#source.local(fromColumn(String(row['key'])));
+    const key = this.#names.local(fromColumn(String(row['key'])));
     const views = known.files.get(key) ?? [];
     const view = views.some((each) => each.n === n) ? undefined : viewFrom(key, String(row['seen']), n);
     if (view === undefined) return;
-    const here = row['machine'] === this.#source.here;
+    const here = row['machine'] === this.#names.here;
     const sighting = here ? view.sighting : { ...view.sighting, stamp: undefined, racy: true };
     const older = views.findIndex((each) => (each.n ?? 0) < n);
     known.files.set(

@@ -189,21 +189,24 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
   return invalidArgument(action, path, reason);
 }
 
-/** The session for which files are locked. */
+/** The session for which files are locked, and what happens to changes that were left unfinished there. */
 interface LockedFor {
   readonly session?: string | undefined;
+  /** Default: `settle`. The caller of `leave` records what happened there itself. */
+  readonly unfinished?: 'settle' | 'leave';
   /** If given, what the session was shown of the files is fetched, and kept while they are locked. */
   readonly knowledge?: Knowledge | undefined;
 }
 
 /**
  * Locks keys for a change, and completes the records of changes that dead processes left unfinished
- * there. Undefined if a lock was not free in time.
+ * there. First waits for hosts of other sessions that are about to write there, so that the written
+ * bytes are attributed to those sessions. Undefined if a lock was not free in time.
  */
 export async function lockKeys(
   world: World,
   keys: readonly string[],
-  { knowledge, session = knowledge?.session }: LockedFor = {},
+  { knowledge, session = knowledge?.session, unfinished = 'settle' }: LockedFor = {},
 ): Promise<(() => void) | undefined> {
   const giveUpMs = world.now() + HOSTS_WAIT_MS;
   for (;;) {
@@ -214,52 +217,29 @@ export async function lockKeys(
       found = await world.store.atLocked(keys, knowledge?.session);
     } catch (error) {
       unlock();
-      throw nothingChanged(error);
+      throw unfinished === 'leave' ? error : nothingChanged(error);
     }
     const { left, seen } = found;
-    if (left.length === 0)
-      return knowledge === undefined ? unlock : holding(knowledge, { keys, seen, unlock });
+    const isHostAbout = left.some((each) => isHostWriting(world, each, session));
+    const isWaiting = isHostAbout && world.now() < giveUpMs;
+    if (left.length === 0 || (unfinished === 'leave' && !isWaiting))
+      return holding(knowledge, { keys, seen, unlock });
     unlock();
-    if (world.now() >= giveUpMs || !left.some((each) => isHostWriting(world, each, session)))
-      return settleAndLock(world, keys, left);
+    if (!isWaiting) return settleAndLock(world, keys, left);
     await setTimeout(HOST_POLL_MS);
   }
 }
 
 function holding(
-  knowledge: Knowledge,
+  knowledge: Knowledge | undefined,
   { keys, seen, unlock }: Pick<AtLocked, 'seen'> & { readonly keys: readonly string[]; unlock(): void },
 ): () => void {
+  if (knowledge === undefined) return unlock;
   const drop = knowledge.hold(keys, seen);
   return () => {
     drop();
     unlock();
   };
-}
-
-/**
- * Locks keys to record the changes that happened there. Waits for hosts of other sessions that are
- * about to write, so that the written bytes are attributed to those sessions.
- */
-export async function lockToSettle(
-  world: World,
-  keys: readonly string[],
-  session: string,
-): Promise<(() => void) | undefined> {
-  const giveUpMs = world.now() + HOSTS_WAIT_MS;
-  for (;;) {
-    const unlock = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-    if (unlock === undefined) return undefined;
-    try {
-      const { left } = await world.store.atLocked(keys);
-      if (world.now() >= giveUpMs || !left.some((each) => isHostWriting(world, each, session))) return unlock;
-    } catch (error) {
-      unlock();
-      throw error;
-    }
-    unlock();
-    await setTimeout(HOST_POLL_MS);
-  }
 }
 
 async function settleAndLock(

@@ -14,7 +14,7 @@ import { withoutSecrets } from '../../text/secrets.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
-import { keysOf, lockKeys, lockToSettle } from '../keys.ts';
+import { keysOf, lockKeys } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { Denied } from '../prepared.ts';
 import type { Refusals } from '../refusals.ts';
@@ -399,7 +399,8 @@ export class Announcements {
   async #locked<T>(pending: PendingChange, work: () => Promise<T>): Promise<T | [] | undefined> {
     const { world } = this.#scene;
     const { change, entry } = pending;
-    const release = await lockToSettle(world, keysToSettle(world, pending), entry.session);
+    const how = { session: entry.session, unfinished: 'leave' } as const;
+    const release = await lockKeys(world, keysToSettle(world, pending), how);
     if (release === undefined) return undefined;
     try {
       // Do nothing if another call or process has recorded the result first.

@@ -49,7 +49,7 @@ export interface ThingAtRisk extends Pick<AtRisk, 'what' | 'kind'> {
 interface DestructionFacts {
   /** Without what the user has allowed by name. */
   readonly things: readonly ThingAtRisk[];
-  /** False if the things are protected, or too large to be kept before the command. */
+  /** False if the things are too large to be kept before the command. */
   readonly canBeKept: boolean;
 }
 

@@ -177,6 +177,7 @@ export class Announcements {
     if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
     const refusal = await destructionOf(this.#scene, coming, changes);
     if (refusal === undefined) return { ok: true };
+    if (refusal.code === 'PROTECTED') return this.refuse(refusal);
     const evidence = lineEvidence(coming, refusal);
     const mayRun = refusal.next === 'repeat' && (await isRepeatedLine(this.#scene, coming, evidence));
     return mayRun ? { ok: true } : this.#refuse([{ refusal, evidence }], { hold: 'none' });

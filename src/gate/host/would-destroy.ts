@@ -51,7 +51,7 @@ export async function destructionOf(
   scene: ShownScene,
   { line, cwd, outside }: ComingLine,
   changes: readonly ShellChange[],
-): Promise<RefusalOf<'WOULD_DESTROY'> | undefined> {
+): Promise<RefusalOf<'WOULD_DESTROY'> | RefusalOf<'PROTECTED'> | undefined> {
   const { world } = scene;
   const sweeps = line.sweeps();
   const named = await changedByOthers(scene, changes);
@@ -71,7 +71,7 @@ export async function destructionOf(
   }
   const { left, used } = await withoutAllowed(scene, await owners.notHeld(found));
   if (used.length > 0) await world.store.record({ entries: used });
-  return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
+  return refusalOf(world, left);
 }
 
 /** True if something that would be deleted has our entries for a client. */
@@ -296,15 +296,27 @@ function useOf(
   return { ...entry, path: key.slice(root.length + 1), key, text, grant: { id } };
 }
 
+/** The refusal of a line that threatens these things. A file that the policy protects, such as a private key, is never copied. */
+function refusalOf(
+  world: World,
+  threats: readonly Threat[],
+): ReturnType<typeof judgeDestruction> | RefusalOf<'PROTECTED'> {
+  for (const { kind, why, path, what } of threats) {
+    if (kind !== 'file' || why === 'own-entries') continue;
+    const resolved = world.workspace.resolve(path, 'delete');
+    if (!resolved.ok && resolved.refusal.code === 'PROTECTED') return { ...resolved.refusal, path: what };
+  }
+  return judgeDestruction({ things: threats, canBeKept: canBeKept(world, threats) });
+}
+
 /** At most this many files can be kept before a command. */
 const MAX_KEPT = 2_000;
 
 /** True if everything fits into the limits for what is kept before a command. */
 function canBeKept({ policy, workspace }: World, threats: readonly Threat[]): boolean {
   const sum = threats.reduce((bytes, threat) => bytes + threat.bytes, 0);
-  const fits = threats.every(({ kind, why, bytes, path }) => {
-    // Protected files, such as private keys, are never copied.
-    if ((kind === 'file' || why === 'outside') && !workspace.resolve(path, 'undo').ok) return false;
+  const fits = threats.every(({ why, bytes, path }) => {
+    if (why === 'outside' && !workspace.resolve(path, 'undo').ok) return false;
     return (why !== 'ignored' && why !== 'outside') || bytes <= MAX_FILE_BYTES;
   });
   return fits && threats.length <= MAX_KEPT && sum <= policy.hooks.keepBytes;

@@ -24,6 +24,8 @@ it('Deno, which cannot load the native package, reads and writes without it', ()
     await session.close();`,
   );
   const deno = join(modules, '.bin/deno');
-  const text = execFileSync(deno, ['run', '-A', program], { encoding: 'utf8', cwd: modules });
+  // Deno caches compiled code by path, and would run that of an earlier build here.
+  const env = { ...process.env, DENO_DIR: join(home, 'deno') };
+  const text = execFileSync(deno, ['run', '-A', program], { encoding: 'utf8', cwd: modules, env });
   expect(JSON.parse(text)).toEqual([true, true, 'NOT_READ']);
 });

@@ -2,6 +2,7 @@
 // the package's types. dist/ holds CommonJS chunks, the program that loads them, and for each entry point one module and
 // one file of types. With the argument `program`, makes only what runs: no build/, no types and no manual page.
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
@@ -86,7 +87,10 @@ function compile() {
   });
 }
 
-/** Bundles all code except MODULES as CommonJS, because Node loads it with less work. */
+/**
+ * Bundles all code except MODULES as CommonJS: Node loads it with less work, and Node 20 can cache only the compiled
+ * code of CommonJS.
+ */
 async function bundleChunks() {
   const made = await bundle({
     input: {
@@ -233,8 +237,11 @@ async function bundleTypes() {
  * loader.
  */
 async function bundleProgram() {
+  const build = createHash('sha256');
+  for (const name of readdirSync('dist/chunks').sort()) build.update(readFileSync(`dist/chunks/${name}`));
   await bundle({
     input: { lookfirst: 'src/bin.ts' },
+    transform: { define: { BUILD: JSON.stringify(build.digest('hex').slice(0, 16)) } },
     dir: 'dist/bin',
     format: 'cjs',
     ...SMALL,
@@ -305,11 +312,12 @@ function oneOf(files, pattern = /^/) {
 }
 
 /** Bundles modules and returns the list of written files. */
-async function bundle({ input, plugins, external = isPackage, ...output }) {
+async function bundle({ input, plugins, external = isPackage, transform, ...output }) {
   const made = await rolldown({
     input,
     plugins,
     external,
+    transform,
     makeAbsoluteExternalsRelative: false,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program that npm links as `lookfirst`. Runs `main`, and lets Node cache its compiled code to
- * start faster.
+ * The program that npm links as `lookfirst`. Runs `main`, and caches its compiled code to start
+ * faster.
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { stateFolder, userHome } from './config/home.ts';
 import { whyNodeIsTooOld } from './config/node-version.ts';
 import { keepCompiledCode } from './process/compile-cache.ts';
+
+/** A hash of the bundled code. The build inserts it. */
+declare const BUILD: string;
 
 const { argv } = process;
 const tooOld = whyNodeIsTooOld(process.versions.node);
@@ -18,10 +21,13 @@ if (tooOld !== undefined) {
 }
 restoreCertificates(process.env);
 const sources = join(dirname(fileURLToPath(import.meta.url)), '..', 'chunks');
-keepCompiled();
+const save = keepCompiled();
 // The build makes `main.cjs` from main.ts.
 const { main } = createRequire(import.meta.url)(join(sources, 'main.cjs')) as typeof import('./main.ts');
-void main(argv).then((code) => process.exit(code));
+void main(argv).then((code) => {
+  save();
+  process.exit(code);
+});
 
 /**
  * Restores `NODE_EXTRA_CA_CERTS` for child processes. The hook scripts move its value to
@@ -34,16 +40,32 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
   delete env['LOOKFIRST_EXTRA_CA_CERTS'];
 }
 
-/** Keeps compiled code in the state folder for later starts. */
-function keepCompiled(): void {
+/**
+ * Keeps compiled code in the state folder for later starts. Returns a function that saves the code
+ * if Node does not do so itself. The caller must call that function before the process ends.
+ */
+function keepCompiled(): () => void {
   const { env, platform } = process;
+  const nothing = (): void => undefined;
   const chosen = env['LOOKFIRST_COMPILE_CACHE'];
-  if (chosen === 'off') return;
+  if (chosen === 'off') return nothing;
   try {
     const home = stateFolder({ platform, env, homeFolder: userHome() });
-    keepCompiledCode(chosen ? [chosen] : [home, join(home, 'compiled')]);
+    const folders = chosen ? [chosen] : [home, join(home, 'compiled')];
+    return keepCompiledCode({ folders, sources, name: `${kindOfStart()}-${BUILD}` }) ?? nothing;
   } catch {
     // Continue without the cache: the program only starts more slowly. If the state folder cannot
     // be used, `main` reports it.
+    return nothing;
   }
+}
+
+/**
+ * The kind of this start. Starts of one kind run mostly the same code, so they share one cache of
+ * compiled code.
+ */
+function kindOfStart(): string {
+  const [word = 'serve', ...rest] = argv.slice(2);
+  if (word === 'hook') return rest.includes('--resident') ? 'resident' : 'hook';
+  return word === 'serve' || !/^-{0,2}[a-z]+$/.test(word) ? 'serve' : 'command';
 }

@@ -197,7 +197,10 @@ export async function findRipgrep(source: RipgrepSource, roots: readonly string[
   );
 }
 
-/** Loads the package on demand, because it throws while loading if its optional binary is missing. */
+/**
+ * Loads the package on demand, because it throws while loading if its optional binary is missing. Uses `require`,
+ * because Node 20 does not cache compiled code of a bundle that uses `import()`.
+ */
 async function packagedPath(): Promise<string> {
   const require = createRequire(import.meta.url);
   // The package has no types. `rgPath` is its only export.

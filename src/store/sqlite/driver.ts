@@ -52,7 +52,7 @@ function builtInDriver(): SqliteDriver | undefined {
 
 function installedDriver(): SqliteDriver {
   try {
-    // The cast is safe: the package has the same interface as Node's module.
+    // Use `require`: `import()` would keep Node 20 from caching compiled code. The types are equal.
     return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteDriver;
   } catch (cause) {
     throw new Fault(

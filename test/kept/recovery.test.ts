@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
 import { ok } from '../support/desk.ts';
-import { play, prepareTree } from '../support/killable.ts';
+import { prepareTree } from '../support/killable.ts';
 import { IN_MEMORY, type Scratch, scratch, treeOf } from '../support/tree.ts';
 
 function prepared(): Scratch {
@@ -13,23 +13,9 @@ function prepared(): Scratch {
   return places;
 }
 
-async function killAt(places: Scratch, scene: string, step: number): Promise<void> {
-  const child = await startChild('session-killed', { ...places, scene, step });
+async function killWhen(places: Scratch, scene: string, moment: string): Promise<void> {
+  const child = await startChild('session-killed', { ...places, scene, moment });
   expect((await child.exit()).signal, 'the scene was over').toBe('SIGKILL');
-}
-
-/**
- * Plays a scene (a series of changes) and calls `isSo` before each step. Returns the number of the
- * first step for which `isSo` returns true, or 0 if there is none.
- */
-async function stepWhen(scene: string, isSo: (root: string) => boolean): Promise<number> {
-  const places = prepared();
-  let [steps, found] = [0, 0];
-  await play(places, scene, () => {
-    steps += 1;
-    if (found === 0 && isSo(places.root)) found = steps;
-  });
-  return found;
 }
 
 async function start({ root, home }: Scratch): Promise<Sessions> {
@@ -44,10 +30,8 @@ function text(root: string, name: string): string {
 
 describe('a change whose process died in the middle', () => {
   it('is reverted except for files that another program has written since, and the journal says so', async () => {
-    const isHalf = (root: string): boolean => existsSync(join(root, 'new/deep/c.txt'));
-    const step = await stepWhen('a batch', isHalf);
     const places = prepared();
-    await killAt(places, 'a batch', step);
+    await killWhen(places, 'a batch', 'the new file is there');
     const { root } = places;
     expect(text(root, 'a.txt')).toBe('one\nTWO\n');
     writeFileSync(join(root, 'a.txt'), 'by hand\n');
@@ -61,14 +45,10 @@ describe('a change whose process died in the middle', () => {
   });
 
   it('is settled once, even if another process that found it earlier tries later', async () => {
-    const scene = 'a recursive delete';
-    const isOut = (root: string): boolean =>
-      !readdirSync(root).some((name) => name === 'd' || name.startsWith('.lookfirst-'));
-    const step = await stepWhen(scene, isOut);
     const places = prepared();
     const late = await start(places);
     const session = await late.session('late');
-    await killAt(places, scene, step);
+    await killWhen(places, 'a recursive delete', 'the folder is gone');
 
     const { locks } = late.world;
     const acquire = locks.acquire.bind(locks);

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -6,7 +6,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
-import { play, prepareTree } from '../support/killable.ts';
+import { prepareTree } from '../support/killable.ts';
 import { scratch, treeOf } from '../support/tree.ts';
 
 const MOVED = expect.objectContaining({ code: 'IO_FAILED', reason: 'ESTALE' });
@@ -64,8 +64,11 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
     const old = `${places.root}.old`;
     renameSync(places.root, old);
     cpSync(old, places.root, { recursive: true, verbatimSymlinks: true });
-    const step = await stepWhenHalf();
-    const child = await startChild('session-killed', { ...places, scene: 'a batch', step });
+    const child = await startChild('session-killed', {
+      ...places,
+      scene: 'a batch',
+      moment: 'the new file is there',
+    });
     expect((await child.exit()).signal).toBe('SIGKILL');
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\nTWO\n');
 
@@ -79,18 +82,3 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
     expect(treeOf(places.root)).toEqual(treeOf(old));
   });
 });
-
-/**
- * Plays the scene `a batch`. Returns the number of the first step before which one of its files is
- * already written.
- */
-async function stepWhenHalf(): Promise<number> {
-  const places = scratch();
-  prepareTree(places.root);
-  let [steps, found] = [0, 0];
-  await play(places, 'a batch', () => {
-    steps += 1;
-    if (found === 0 && existsSync(join(places.root, 'new/deep/c.txt'))) found = steps;
-  });
-  return found;
-}

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -61,6 +61,13 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     before: [(session) => session.delete('m.txt'), (session) => session.write('m.txt/in/it.txt', 'it\n')],
     change: undoAll,
   },
+};
+
+/** States of the tree in the middle of a scene. The number of steps until then differs: a file that is only a moment old takes more. */
+export const MOMENTS: Readonly<Record<string, (root: string) => boolean>> = {
+  'the new file is there': (root) => existsSync(join(root, 'new/deep/c.txt')),
+  'the folder is gone': (root) =>
+    !readdirSync(root).some((name) => name === 'd' || name.startsWith('.lookfirst-')),
 };
 
 export function prepareTree(root: string): void {

@@ -33,7 +33,10 @@ export async function killEverywhere(name: string, strideOf: (steps: number) => 
   for (let step = 1; step <= steps; step += stride) {
     const places = prepared();
     const child = await startChild('session-killed', { ...places, scene: name, step });
-    expect(await child.exit()).toEqual({ code: null, signal: 'SIGKILL' });
+    const end = await child.exit();
+    // A file that is only a moment old takes more steps, so a scene may be over earlier than the first time.
+    if (end.code === 0 && step > steps / 2) break;
+    expect(end).toEqual({ code: null, signal: 'SIGKILL' });
     tally.killed += 1;
     tally[await checkAfter(places, { after, step, earlier })] += 1;
   }

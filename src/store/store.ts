@@ -309,21 +309,24 @@ export function hasAny(writes: Writes): boolean {
   return false;
 }
 
-const PAGE = 1000;
+/** Entries in one answer of a database server. */
+const REMOTE_PAGE = 1000;
+/** Entries in one answer of a local store. Fewer, because no other work can run until it has answered. */
+const LOCAL_PAGE = 250;
 
 /**
  * Yields all matching entries, fetched in pages, so that a long journal is never in memory as a
- * whole. A local store answers at once, so between two pages other work gets a turn, such as the
- * answer to a user's click.
+ * whole. Between two pages other work gets a turn, such as the answer to a user's click.
  */
 export async function* walkEntries<K extends EntryKind = EntryKind>(
   store: Store,
   filter: EntryFilter<K>,
 ): AsyncGenerator<EntryOf<K>> {
+  const most = store.snapshot === undefined ? LOCAL_PAGE : REMOTE_PAGE;
   let left = filter.limit ?? Infinity;
   let page = filter;
   while (left > 0) {
-    const wanted = Math.min(PAGE, left);
+    const wanted = Math.min(most, left);
     const entries = await store.entries({ ...page, limit: wanted });
     yield* entries;
     const last = entries.at(-1);

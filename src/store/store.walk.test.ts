@@ -7,7 +7,7 @@ it.each<[EntryFilter, number, number, number]>([
   [{}, 2500, 2500, 1],
   [{ order: 'oldest' }, 2500, 1, 2500],
   [{ limit: 1000 }, 1000, 2500, 1501],
-  [{ limit: 1001, order: 'oldest' }, 1001, 1, 1001],
+  [{ limit: 251, order: 'oldest' }, 251, 1, 251],
   [{ limit: 5 }, 5, 2500, 2496],
   [{ session: 'b', order: 'oldest' }, 1250, 2, 2500],
   [{ afterSeq: 2499 }, 1, 2500, 2500],
@@ -31,5 +31,5 @@ it('gives other work a turn between two pages', async () => {
   });
   for await (const _ of walkEntries(store, {})) read += 1;
   expect(read).toBe(2500);
-  expect(readThen).toBe(1000);
+  expect(readThen).toBe(250);
 });

@@ -1,11 +1,8 @@
 import { objectOf } from '../model/shape.ts';
-import { pathText } from '../report/bounded.ts';
 import { commandText } from '../report/command-words.ts';
 import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
-import { hitRows } from './lookfirst/looking-text.ts';
-import { rowsText } from './render.ts';
-import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
+import { linesIn, VIEW_RANGE } from './text-editor.ts';
 import { type Dialect, flag, lookingTool, problem, string, type Tool } from './tool.ts';
 
 const FILE = string('Relative to the workspace root, or absolute inside it.');
@@ -20,7 +17,7 @@ const FILE_TOOLS: readonly Tool[] = [
     inputSchema: objectOf({ file_path: FILE, view_range: VIEW_RANGE }, ['file_path']),
     call: ({ file_path: path, view_range: range }) => {
       const lines = linesIn(range);
-      return 'kind' in lines ? lines : { kind: 'read', operation: { path, ...lines }, style: VIEW_STYLE };
+      return 'kind' in lines ? lines : { kind: 'read', operation: { path, ...lines } };
     },
   }),
   writeTool({
@@ -45,12 +42,7 @@ const FILE_TOOLS: readonly Tool[] = [
     title: 'Find files by name',
     description: 'Find files by a glob on their path, newest first. Leaves out what .gitignore names.',
     inputSchema: objectOf({ pattern: string('Glob, such as "src/**/*.ts".'), path: FOLDER }, ['pattern']),
-    call: (operation) => ({
-      kind: 'find',
-      operation,
-      render: (result) =>
-        rowsText(result.paths.length === 0 ? ['[no file matches]'] : result.paths.map(pathText), result),
-    }),
+    call: (operation) => ({ kind: 'find', operation }),
   }),
   lookingTool({
     name: 'grep',
@@ -63,12 +55,7 @@ const FILE_TOOLS: readonly Tool[] = [
       },
       ['pattern'],
     ),
-    call: (operation) => ({
-      kind: 'search',
-      operation,
-      render: (result) =>
-        rowsText(result.hits.length === 0 ? ['[nothing matches]'] : hitRows(result), result),
-    }),
+    call: (operation) => ({ kind: 'search', operation }),
   }),
 ];
 

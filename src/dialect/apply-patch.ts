@@ -1,6 +1,5 @@
 import { objectOf } from '../model/shape.ts';
 import { LOOKFIRST_TOOLS } from '../report/tool-names.ts';
-import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, string, tool } from './tool.ts';
 
@@ -28,11 +27,7 @@ const PATCH_TOOL = tool({
     ['patch'],
   ),
   annotations: DESTROYS,
-  call: ({ patch }) => ({
-    kind: 'patch',
-    operation: { format: 'v4a', text: patch },
-    render: (result, context) => patchText(patch, result, context),
-  }),
+  call: ({ patch }) => ({ kind: 'patch', operation: { format: 'v4a', text: patch } }),
 });
 
 /**

@@ -1,6 +1,5 @@
 import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
-import { plainEdit, plainWrite } from './render.ts';
 import { DESTROYS, flag, string, type Tool, tool } from './tool.ts';
 
 /** The words of one dialect for a tool whose arguments and answers are those of Claude Code. */
@@ -24,11 +23,7 @@ export function writeTool({ path: where, content: whole, ...words }: ToolWords &
       ['file_path', 'content'],
     ),
     annotations: DESTROYS,
-    call: ({ file_path: path, content }) => ({
-      kind: 'write',
-      operation: { path, content },
-      render: plainWrite(path),
-    }),
+    call: ({ file_path: path, content }) => ({ kind: 'write', operation: { path, content } }),
   });
 }
 
@@ -53,7 +48,7 @@ export function editTool({
     annotations: { ...DESTROYS, idempotentHint: false },
     call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => {
       const edits = [{ oldString, newString, ...defined({ replaceAll }) }];
-      return { kind: 'edit', operation: { path, edits }, render: plainEdit(path) };
+      return { kind: 'edit', operation: { path, edits } };
     },
   });
 }

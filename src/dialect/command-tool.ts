@@ -1,5 +1,4 @@
 import { objectOf } from '../model/shape.ts';
-import { commandText } from '../report/command-words.ts';
 import { DESTROYS, integer, string, type Tool } from './tool.ts';
 
 /**
@@ -30,7 +29,6 @@ export function commandTool(name: string, timeout: 'timeout_ms' | 'timeout'): To
         command: String(command),
         ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
       },
-      render: (result, { tools }) => commandText(result, tools),
     }),
   };
 }

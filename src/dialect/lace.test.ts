@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { RENDER_CONTEXT as W } from '../../test/support/render-context.ts';
-import type { ListedEntry } from '../model/results.ts';
 import { LACE } from './lace.ts';
 
 function call(name: string, args: Record<string, unknown>) {
@@ -80,8 +78,6 @@ describe('ripgrep_search', () => {
 });
 
 describe('file_list', () => {
-  const entries: ListedEntry[] = [{ path: 'src', kind: 'directory' }];
-
   it.each([
     [{}, { depth: 1, limit: 50 }],
     [{ recursive: true }, { depth: 4, limit: 50 }],
@@ -91,14 +87,6 @@ describe('file_list', () => {
     ],
   ])('of %j lists %j', (args, operation) => {
     expect(call('file_list', args)).toMatchObject({ kind: 'list', operation });
-  });
-
-  it('says if the listing is not complete', () => {
-    const asked = call('file_list', { path: 'root', recursive: true });
-    if (asked.kind !== 'list') throw new Error(asked.kind);
-    const result = { path: 'root', entries, cut: undefined, complete: false, more: false };
-    expect(asked.render(result, W)).toContain('some folders could not be listed');
-    expect(asked.render({ ...result, cut: 0 }, W)).toBe('directory src/\n[listed root: 1 entry]');
   });
 });
 

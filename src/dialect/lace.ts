@@ -1,10 +1,6 @@
 import type { Edit } from '../model/intent.ts';
 import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
-import { applyText } from './lookfirst/dialect.ts';
-import { findAnswer, listAnswer, searchAnswer } from './lookfirst/looking-text.ts';
-import { plainEdit, plainInsert, plainWrite } from './render.ts';
-import { VIEW_STYLE } from './text-editor.ts';
 import { ADDS, DESTROYS, type Dialect, flag, integer, lookingTool, problem, string, tool } from './tool.ts';
 
 const FILE = string('Path of the file.');
@@ -33,12 +29,11 @@ const fileRead = lookingTool({
       return {
         kind: 'read',
         operation: { path, limit: MAX_WHOLE_BYTES, maxBytes: MAX_WHOLE_BYTES },
-        style: VIEW_STYLE,
       };
     const offset = startLine ?? 1;
     if (endLine !== undefined && endLine < offset) return problem('endLine must be >= startLine');
     const limit = Math.min(MAX_RANGE_LINES, (endLine ?? Number.MAX_SAFE_INTEGER) - offset + 1);
-    return { kind: 'read', operation: { path, offset, limit }, style: VIEW_STYLE };
+    return { kind: 'read', operation: { path, offset, limit } };
   },
 });
 
@@ -59,7 +54,6 @@ const fileWrite = tool({
   call: ({ path, content, createDirs = true }) => ({
     kind: 'write',
     operation: { path, content, makeParents: createDirs },
-    render: plainWrite(path),
   }),
 });
 
@@ -79,7 +73,6 @@ const fileInsert = tool({
   call: ({ path, content, line }) => ({
     kind: 'insert',
     operation: { path, content, ...defined({ afterLine: line }) },
-    render: plainInsert(path),
   }),
 });
 
@@ -96,11 +89,7 @@ const fileList = lookingTool({
   }),
   call: ({ recursive = false, maxDepth = DEFAULT_DEPTH, maxResults = DEFAULT_RESULTS, ...list }) => {
     const depth = recursive ? maxDepth + 1 : 1;
-    return {
-      kind: 'list',
-      operation: { ...list, depth, limit: maxResults },
-      render: (result, context) => listAnswer(result, context, depth),
-    };
+    return { kind: 'list', operation: { ...list, depth, limit: maxResults } };
   },
 });
 
@@ -119,7 +108,6 @@ const fileFind = lookingTool({
   call: ({ maxResults: limit = DEFAULT_RESULTS, ...find }) => ({
     kind: 'find',
     operation: { ...find, limit },
-    render: (result) => findAnswer(find.pattern, result),
   }),
 });
 
@@ -156,7 +144,6 @@ const ripgrepSearch = lookingTool({
         context: more.contextLines,
       }),
     },
-    render: (result) => searchAnswer(pattern, result),
   }),
 });
 
@@ -191,13 +178,9 @@ const fileEdit = tool({
       const edit = { oldString: old_text, newString: new_text };
       return occurrences === 1 ? edit : { ...edit, replaceAll: true, occurrences };
     });
-    if (!dryRun) return { kind: 'edit', operation: { path, edits }, render: plainEdit(path) };
+    if (!dryRun) return { kind: 'edit', operation: { path, edits } };
     const changes = [{ kind: 'edit', path, edits }] as const;
-    return {
-      kind: 'apply',
-      operation: { changes, dryRun },
-      render: (result, context) => applyText(changes, result, context),
-    };
+    return { kind: 'apply', operation: { changes, dryRun } };
   },
 });
 

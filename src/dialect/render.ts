@@ -1,8 +1,5 @@
 import type { PresetName } from '../model/policy.ts';
-import type { ChangeResult, FindResult, ReadResult } from '../model/results.ts';
-import { byteSize, lineWords } from '../report/amounts.ts';
-import { pathText } from '../report/bounded.ts';
-import { noticeTexts } from '../report/describe-notice.ts';
+import type { ReadResult } from '../model/results.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { numberLines, viewOf } from '../text/lines.ts';
 
@@ -29,49 +26,8 @@ export type ContentBlock =
 /** A tool's answer: one text, or blocks. */
 export type Rendered = string | readonly ContentBlock[];
 
-type RenderChange = (result: ChangeResult, context: RenderContext) => string;
-
-/** The answer to a write, for sets of tools whose answers name no revision of the file. */
-export function plainWrite(path: string): RenderChange {
-  return withNotices(path, ({ sizeBytes }) => `wrote ${sizeBytes} bytes to ${pathText(path)}`);
-}
-
-/** The answer to an edit, for sets of tools whose answers name no revision of the file. */
-export function plainEdit(path: string): RenderChange {
-  return withNotices(path, ({ replaced = 0 }) => `replaced ${replaced} occurrence(s) in ${pathText(path)}`);
-}
-
-/** The answer to an insertion, for sets of tools whose answers name no revision of the file. */
-export function plainInsert(path: string): RenderChange {
-  return withNotices(path, ({ inserted }) => {
-    const lines = inserted === undefined ? 'nothing' : lineWords([inserted]);
-    return `inserted ${lines} into ${pathText(path)}`;
-  });
-}
-
-function withNotices(path: string, done: (result: ChangeResult) => string): RenderChange {
-  return (result, context) => [done(result), ...noticeTexts(result.notices, path, context)].join('\n');
-}
-
-/**
- * The rows as text, and a note if the search may have missed some. Without the note, a model would
- * assume that it sees all of them.
- */
-export function rowsText(
-  rows: readonly string[],
-  { truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>,
-): string {
-  const why = unreadable === true ? UNREADABLE : 'there may be more: narrow the pattern or name a folder';
-  return [...rows, ...(truncated ? [`[${why}]`] : [])].join('\n');
-}
-
 /** The note for a search that could not read everything. */
 export const UNREADABLE = 'some files or folders could not be read, or their names are not UTF-8';
-
-export function describedFile(result: ReadResult): string {
-  const mimeType = result.media?.mimeType ?? 'application/octet-stream';
-  return `${pathText(result.path)} is not text: ${mimeType}, ${byteSize(result.sizeBytes)}`;
-}
 
 /**
  * The way in which a dialect (a set of tools) shows a file. `lines` and `foot` are separate, so

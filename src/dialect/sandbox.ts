@@ -1,24 +1,11 @@
 import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
-import { pathText } from '../report/bounded.ts';
 import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
-import { hitRows } from './lookfirst/looking-text.ts';
-import { describedFile, type ReadStyle, rowsText } from './render.ts';
 import { type Dialect, flag, lookingTool, number, problem, string, type Tool } from './tool.ts';
 
 const FILE = string('Absolute or workspace-relative path.');
 const DEFAULT_GLOB_LIMIT = 100;
-
-/**
- * Shows each line as `N<TAB>line`, like the system whose tools this dialect copies. Unlike the
- * default dialect, adds no line that says what was shown.
- */
-const READ_STYLE: ReadStyle = {
-  lines: 'numbered',
-  foot: (result) => (result.to === 0 ? '' : '\n'),
-  other: describedFile,
-};
 
 const EDIT = editTool({
   name: 'Edit',
@@ -50,7 +37,6 @@ const SANDBOX_TOOLS: readonly Tool[] = [
         path,
         ...defined({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),
       },
-      style: READ_STYLE,
     }),
   }),
   writeTool({
@@ -80,7 +66,6 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ limit, ...find }) => ({
       kind: 'find',
       operation: { ...find, limit: atLeastOne(limit) ?? DEFAULT_GLOB_LIMIT },
-      render: (result) => rowsText(result.paths.map(pathText), result),
     }),
   }),
   lookingTool({
@@ -105,7 +90,6 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     call: ({ case_insensitive: ignoreCase, output_mode: mode = 'content', head_limit: head, ...search }) => ({
       kind: 'search',
       operation: { ...search, mode: MODES[mode], ...defined({ ignoreCase, limit: atLeastOne(head) }) },
-      render: (result) => rowsText(hitRows(result), result),
     }),
   }),
 ];

@@ -30,11 +30,13 @@ describe('the text editor', () => {
 
   it('views files, parts of them, and folders two levels deep', async () => {
     const { edit } = await editor();
-    expect((await edit({ command: 'view', path: 'a.txt' })).text).toBe('1\tone\n2\ttwo\n3\tthree\n');
+    expect((await edit({ command: 'view', path: 'a.txt' })).text).toMatch(
+      /^1\tone\n2\ttwo\n3\tthree\n\[read a\.txt lines 1-3 of 3 revision \w{12}\]$/,
+    );
     const part = await edit({ command: 'view', path: 'a.txt', view_range: [2, 3] });
-    expect(part.text).toBe('2\ttwo\n3\tthree\n[lines 2-3 of 3]');
+    expect(part.text).toMatch(/^2\ttwo\n3\tthree\n\[read a\.txt lines 2-3 of 3 /);
     const rest = await edit({ command: 'view', path: 'a.txt', view_range: [3, -1] });
-    expect(rest.text).toBe('3\tthree\n[lines 3-3 of 3]');
+    expect(rest.text).toMatch(/^3\tthree\n\[read a\.txt lines 3-3 of 3 /);
     const folder = await edit({ command: 'view', path: '.' });
     expect(folder.text).toMatch(/directory src\/deep\//);
     expect(folder.text).not.toMatch(/deep\/er/);
@@ -63,7 +65,7 @@ describe('the text editor', () => {
     expect(inserted.text).toContain('inserted line 1 into a.txt');
     expect(text('a.txt')).toBe('zero\none\nthree\n');
     const made = await edit({ command: 'create', path: 'new/n.txt', file_text: 'n\n' });
-    expect(made.text).toBe('wrote 2 bytes to new/n.txt');
+    expect(made.text).toMatch(/^wrote 2 bytes to new\/n\.txt \(created\)\n/);
   });
 
   it.each([
@@ -87,15 +89,15 @@ describe("the tools of Anthropic's agent toolset", () => {
       text: expect.stringContaining('Next: read {"file_path":"a.txt"}'),
     });
     expect((await call('read', { file_path: 'a.txt', view_range: [1, 2] })).text).toContain(
-      '[lines 1-2 of 3]',
+      'lines 1-2 of 3]',
     );
     await call('read', { file_path: 'a.txt' });
     expect((await call('edit', { file_path: 'a.txt', old_string: 'two', new_string: '2' })).ok).toBe(true);
     expect(text('a.txt')).toBe('one\n2\nthree\n');
-    expect((await call('glob', { pattern: '**/*.ts' })).text).toBe('src/b.ts');
-    expect((await call('glob', { pattern: '*.rs' })).text).toBe('[no file matches]');
-    expect((await call('grep', { pattern: 'const' })).text).toBe('src/b.ts:1:const b = 1;');
-    expect((await call('grep', { pattern: 'nowhere' })).text).toBe('[nothing matches]');
+    expect((await call('glob', { pattern: '**/*.ts' })).text).toBe('src/b.ts\n[1 file]');
+    expect((await call('glob', { pattern: '*.rs' })).text).toBe('[no file matches *.rs]');
+    expect((await call('grep', { pattern: 'const' })).text).toMatch(/^src\/b\.ts:1:const b = 1;\n/);
+    expect((await call('grep', { pattern: 'nowhere' })).text).toBe('[nothing matches nowhere]');
   });
 
   it('offers bash only where commands are allowed', async () => {
@@ -103,5 +105,21 @@ describe("the tools of Anthropic's agent toolset", () => {
     expect(without.tools.map(({ name }) => name)).not.toContain('bash');
     const { tools } = await open({ dialect: 'anthropic', commands: true });
     expect(tools.map(({ name }) => name)).toContain('bash');
+  });
+});
+
+describe('every dialect but filesystem', () => {
+  it.each([
+    ['sandbox', 'Read', { file_path: 'a.txt' }, 'Write', { file_path: 'a.txt', content: 'x' }],
+    ['lace', 'file_read', { path: 'a.txt' }, 'file_write', { path: 'a.txt', content: 'x' }],
+    ['anthropic', 'read', { file_path: 'a.txt' }, 'write', { file_path: 'a.txt', content: 'x' }],
+  ] as const)('answers in the words of the default one: %s', async (dialect, read, file, write, content) => {
+    const usual = await open({ dialect: 'lookfirst' });
+    const { call } = await open({ dialect });
+    const plain = ({ text }: { text: string }) => text.replace(/\b[0-9a-f]{8,}\b/g, 'ID');
+    expect(plain(await call(read, file))).toBe(plain(await usual.call('read_file', { path: 'a.txt' })));
+    expect(plain(await call(write, content))).toBe(
+      plain(await usual.call('write_file', { path: 'a.txt', content: 'x' })),
+    );
   });
 });

@@ -1,8 +1,4 @@
-import type { ReadResult } from '../model/results.ts';
 import { objectOf } from '../model/shape.ts';
-import { listAnswer } from './lookfirst/looking-text.ts';
-import { notText } from './lookfirst/looking-tools.ts';
-import { plainEdit, plainInsert, plainWrite, type ReadStyle } from './render.ts';
 import { type Call, DESTROYS, type Dialect, integer, type Problem, problem, string, tool } from './tool.ts';
 
 const NAME = 'str_replace_based_edit_tool';
@@ -47,18 +43,18 @@ const EDITOR = tool({
       case 'create': {
         if (args.file_text === undefined) return problem('create needs file_text');
         const operation = { path, content: args.file_text };
-        return { kind: 'write', operation, render: plainWrite(path) };
+        return { kind: 'write', operation };
       }
       case 'str_replace': {
         if (args.old_str === undefined || args.old_str === '') return problem('str_replace needs old_str');
         const edits = [{ oldString: args.old_str, newString: args.new_str ?? '' }];
-        return { kind: 'edit', operation: { path, edits }, render: plainEdit(path) };
+        return { kind: 'edit', operation: { path, edits } };
       }
       case 'insert': {
         if (args.insert_line === undefined || args.insert_text === undefined)
           return problem('insert needs insert_line and insert_text');
         const operation = { path, content: args.insert_text, afterLine: args.insert_line };
-        return { kind: 'insert', operation, render: plainInsert(path) };
+        return { kind: 'insert', operation };
       }
       default:
         return command satisfies never;
@@ -70,13 +66,7 @@ function view(path: string, range: readonly number[] | undefined): Call | Proble
   const lines = linesIn(range);
   if ('kind' in lines) return lines;
   const folder = { depth: VIEW_DEPTH, limit: MAX_ENTRIES };
-  const operation = { path, ...lines, folder };
-  return {
-    kind: 'view',
-    operation,
-    style: VIEW_STYLE,
-    render: (result, context) => listAnswer(result, context, VIEW_DEPTH),
-  };
+  return { kind: 'view', operation: { path, ...lines, folder } };
 }
 
 /** Anthropic's text editor tool, which its models are trained on. */
@@ -103,20 +93,6 @@ export const TEXT_EDITOR: Dialect = {
   instructions:
     'Files here change only after you have looked. View a file before str_replace or insert, and all of it before create overwrites it; a new file needs no view. ' +
     'A refusal says what changed and names the next call: make that call, do not repeat the same one. Paths are relative to the workspace.',
-};
-
-/**
- * The form of a read result: numbered lines. If they are not the whole file, a last line says which
- * lines they are.
- */
-export const VIEW_STYLE: ReadStyle = {
-  lines: 'numbered',
-  foot: ({ from, to, totalLines }: ReadResult) => {
-    if (to === 0) return '(the file is empty)';
-    if (from === 1 && to === totalLines) return '\n';
-    return `\n[lines ${from}-${to}${totalLines === undefined ? '' : ` of ${totalLines}`}]`;
-  },
-  other: notText,
 };
 
 /** The lines that a view range requests. */

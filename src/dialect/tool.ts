@@ -3,6 +3,7 @@ import { isRecord, type JsonRecord, parseJson, repairedJson } from '../model/rec
 import { checkShape, mismatchText, type ObjectShape, type Shape } from '../model/shape.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
+import type { AnsweredKind } from './answers.ts';
 import type { Operations, Results } from './operation.ts';
 import type { ReadStyle, RenderContext, Rendered } from './render.ts';
 
@@ -31,19 +32,27 @@ export const ADDS: Annotations = { ...READS, readOnlyHint: false, idempotentHint
 interface CallBase<K extends keyof Operations> {
   readonly kind: K;
   readonly operation: Operations[K];
+  /** The operation with the caller's own paths, if `operation` has others. Answers name those. */
+  readonly asked?: Operations[K];
   /** The sentence about arguments that had to be repaired. */
   readonly note?: string;
   /** Text that this dialect puts before a refusal, if any. */
   readonly foreword?: (refusal: Refusal, context: RenderContext) => string | undefined;
 }
 
-type CallOf<K extends keyof Operations> = CallBase<K> &
-  (K extends 'read' | 'view' ? { readonly style: ReadStyle } : unknown) &
-  (K extends 'read'
-    ? unknown
-    : { readonly render: (result: Results[K], context: RenderContext) => Rendered });
+type Render<K extends keyof Operations> = (result: Results[K], context: RenderContext) => Rendered;
 
-/** A translated tool call: the operation, and how to render its result. */
+/** A read has a style, another operation a function for its answer. Absent: the usual one of `ANSWERS`. */
+type CallOf<K extends keyof Operations> = CallBase<K> &
+  (K extends 'read'
+    ? { readonly style?: ReadStyle }
+    : K extends 'view'
+      ? unknown
+      : K extends AnsweredKind
+        ? { readonly render?: Render<K> }
+        : { readonly render: Render<K> });
+
+/** A translated tool call: the operation, and how its result is worded. */
 export type Call = { [K in keyof Operations]: CallOf<K> }[keyof Operations];
 
 /** Says that the arguments match the schema, but do not fit together, such as `head` with `tail`. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT } from '../../test/support/render-context.ts';
 import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
-import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
+import { RECEIPT_STYLE } from '../dialect/lookfirst/read-text.ts';
 import { type ReadStyle, styledText } from '../dialect/render.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';

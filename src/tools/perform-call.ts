@@ -1,8 +1,11 @@
 import { pathToFileURL } from 'node:url';
+import { ANSWERS, type AnsweredKind } from '../dialect/answers.ts';
+import { RECEIPT_STYLE } from '../dialect/lookfirst/read-text.ts';
 import type { Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call, Dialect } from '../dialect/tool.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
+import { defined } from '../model/record.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
@@ -100,7 +103,7 @@ export async function callTool(
 }
 
 function readAnswer(
-  { style }: Extract<Call, { kind: 'read' }>,
+  { style = RECEIPT_STYLE }: Extract<Call, { kind: 'read' }>,
   { context, form, names }: PerformOptions,
   given: Outcome<ReadResult>,
 ): Performed {
@@ -136,12 +139,13 @@ function notText({ path, media, sizeBytes }: ReadResult): Refusal {
 
 /** The call that shows a path: a listing of a folder, or else a read. */
 async function viewed(
-  { operation: { folder, ...read }, style, render, ...call }: Extract<Call, { kind: 'view' }>,
+  { operation: { folder, ...read }, note, foreword }: Extract<Call, { kind: 'view' }>,
   { session }: PerformOptions,
 ): Promise<PlainCall> {
   const isFolder = (await session.kindAt(read.path)) === 'directory';
-  if (!isFolder) return { ...call, kind: 'read', operation: read, style };
-  return { ...call, kind: 'list', operation: { ...folder, path: read.path }, render };
+  const more = defined({ note, foreword });
+  if (!isFolder) return { kind: 'read', operation: read, ...more };
+  return { kind: 'list', operation: { ...folder, path: read.path }, ...more };
 }
 
 type PlainCall = Exclude<Call, { kind: 'view' }>;
@@ -202,7 +206,7 @@ const SUMMARIES: { readonly [K in LaterKind]?: (result: Results[K]) => SuccessOu
 };
 
 async function performLater(
-  { kind, operation, render }: Exclude<PlainCall, { kind: 'read' }>,
+  { kind, operation, asked = operation, render }: Exclude<PlainCall, { kind: 'read' }>,
   performing: PerformOptions,
 ): Promise<Performed> {
   const { session, watch, names, context, tool } = performing;
@@ -210,13 +214,16 @@ async function performLater(
   // Do not begin a change that was cancelled while it waited. Once the first file is touched, a
   // change cannot be cancelled: it finishes and is recorded in the journal.
   if (!LOOKING.has(kind)) watch.signal?.throwIfAborted();
-  // The casts are safe: performer, renderer and summary of one kind fit together.
+  // The casts are safe: performer, answer and summary of one kind fit together.
   const perform = PERFORMERS[kind] as Performer<never>;
   const given = await session.inCall(watch.times, () => perform(operation as never, performing));
   const outcome: Outcome<object> = names === undefined ? given : withShownPaths(given, names);
   if (!outcome.ok) return outcome;
   const summary = (SUMMARIES[kind] ?? successOutcome) as (result: object) => SuccessOutcome;
-  const shown = render(outcome as never, context);
+  const shown =
+    render === undefined
+      ? ANSWERS[kind as AnsweredKind](asked as never, outcome as never, context)
+      : render(outcome as never, context);
   return withLosses({ ok: true, shown, outcome: summary(outcome) }, session);
 }
 

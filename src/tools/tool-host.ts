@@ -312,7 +312,7 @@ export function withPaths(call: Call, map: (path: string) => string): Call {
   if (paths !== undefined) operation['paths'] = paths.map(map);
   if (changes !== undefined) operation['changes'] = changes.map((change) => mapped(change, map));
   // The cast is safe: only strings were replaced by strings.
-  return { ...call, operation } as Call;
+  return { ...call, operation, asked: call.asked ?? call.operation } as unknown as Call;
 }
 
 /** If the glob of a call begins with the virtual root, makes the glob relative to that root. */
@@ -321,11 +321,19 @@ export function withVirtualGlobs(call: Call, virtualRoot: string): Call {
   const isVirtual = (glob: string | undefined): glob is string => glob?.startsWith(start) === true;
   if (call.kind === 'find' && isVirtual(call.operation.pattern)) {
     const { pattern, path = virtualRoot } = call.operation;
-    return { ...call, operation: { ...call.operation, pattern: pattern.slice(start.length), path } };
+    return {
+      ...call,
+      operation: { ...call.operation, pattern: pattern.slice(start.length), path },
+      asked: call.operation,
+    };
   }
   if (call.kind === 'search' && isVirtual(call.operation.glob)) {
     const { glob, path = virtualRoot } = call.operation;
-    return { ...call, operation: { ...call.operation, glob: glob.slice(start.length), path } };
+    return {
+      ...call,
+      operation: { ...call.operation, glob: glob.slice(start.length), path },
+      asked: call.operation,
+    };
   }
   return call;
 }

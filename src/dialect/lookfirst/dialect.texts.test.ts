@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT as W } from '../../../test/support/render-context.ts';
 import type { ChangeResult, FileStatus, ReadResult, SearchResult } from '../../model/results.ts';
 import { styledText } from '../render.ts';
-import { applyText, editText, insertText, undoText, writeText } from './dialect.ts';
+import { applyText, editText, insertText, undoText, writeText } from './change-text.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
-import { RECEIPT_STYLE } from './looking-tools.ts';
+import { RECEIPT_STYLE } from './read-text.ts';
 
 const READ: ReadResult = {
   path: 'a.txt',

@@ -1,15 +1,9 @@
 import type { FileIntent } from '../../model/intent.ts';
 import type { ValueOf } from '../../model/json-schema.ts';
 import { defined } from '../../model/record.ts';
-import type { ApplyResult, ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
-import { countOf, lineWords } from '../../report/amounts.ts';
-import { pathText } from '../../report/bounded.ts';
-import { noticeTexts } from '../../report/describe-notice.ts';
 import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
-import { parsePatch } from '../../text/patch/parse.ts';
 import { commandTool } from '../command-tool.ts';
-import type { RenderContext } from '../render.ts';
 import {
   ADDS,
   DESTROYS,
@@ -77,7 +71,6 @@ const CHANGING_TOOLS: readonly Tool[] = [
     call: ({ expected_revision: expectedRevision, ...write }) => ({
       kind: 'write',
       operation: { ...write, ...defined({ expectedRevision }) },
-      render: writeText,
     }),
   }),
   tool({
@@ -104,7 +97,6 @@ const CHANGING_TOOLS: readonly Tool[] = [
         edits: [{ oldString, newString, ...defined({ replaceAll: more.replace_all }) }],
         ...defined({ expectedRevision: more.expected_revision }),
       },
-      render: editText,
     }),
   }),
   tool({
@@ -126,7 +118,6 @@ const CHANGING_TOOLS: readonly Tool[] = [
     call: ({ path, content, after_line: afterLine, expected_revision: expectedRevision }) => ({
       kind: 'insert',
       operation: { path, content, ...defined({ afterLine, expectedRevision }) },
-      render: insertText,
     }),
   }),
   tool({
@@ -150,11 +141,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     call: ({ changes: asked, dry_run: dryRun = false }) => {
       const changes = intentsOf(asked);
       if ('reason' in changes) return changes;
-      return {
-        kind: 'apply',
-        operation: { changes, dryRun },
-        render: (result, context) => applyText(changes, result, context),
-      };
+      return { kind: 'apply', operation: { changes, dryRun } };
     },
   }),
   tool({
@@ -170,11 +157,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
       ['path'],
     ),
     annotations: DESTROYS,
-    call: (operation) => ({
-      kind: 'delete',
-      operation,
-      render: (result, context) => changeText(`deleted ${pathText(operation.path)}`, result, context),
-    }),
+    call: (operation) => ({ kind: 'delete', operation }),
   }),
   tool({
     name: 'move_path',
@@ -183,14 +166,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
       'Move or rename a file or folder. A file at the destination is replaced only if it was read in full and is unchanged since.',
     inputSchema: objectOf({ source: PATH, destination: PATH }, ['source', 'destination']),
     annotations: ONCE,
-    call: (operation) => ({
-      kind: 'move',
-      operation,
-      render: (result, context) => {
-        const { source, destination } = operation;
-        return changeText(`moved ${pathText(source)} to ${pathText(destination)}`, result, context);
-      },
-    }),
+    call: (operation) => ({ kind: 'move', operation }),
   }),
   tool({
     name: 'undo_change',
@@ -203,7 +179,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
       merge: flag('Keep later changes of other lines.'),
     }),
     annotations: ONCE,
-    call: (operation) => ({ kind: 'undo', operation, render: undoText }),
+    call: (operation) => ({ kind: 'undo', operation }),
   }),
 ];
 
@@ -257,107 +233,3 @@ export const LOOKFIRST: Dialect = {
     '3. A refusal says what changed and names the next call: make that call, do not repeat the same one. ' +
     'undo_change takes back a change; file_status tells what you have seen. Paths are relative to the workspace.',
 };
-
-/** The text for a change: what was done, the id of the change, the file's new revision, and notices. */
-export function changeText(done: string, result: ChangeResult, context: RenderContext): string {
-  return [done, ...proof(result), ...noticeTexts(result.notices, result.path, context)].join('\n');
-}
-
-export function writeText(result: ChangeResult, context: RenderContext): string {
-  const { created, changed, sizeBytes, path } = result;
-  const how = created ? 'created' : changed ? 'overwritten' : 'unchanged: these bytes were there already';
-  return changeText(`wrote ${sizeBytes} bytes to ${pathText(path)} (${how})`, result, context);
-}
-
-export function editText(result: ChangeResult, context: RenderContext): string {
-  const same = result.changed ? '' : ' (unchanged)';
-  return changeText(
-    `replaced ${result.replaced ?? 0} occurrence(s) in ${pathText(result.path)}${same}`,
-    result,
-    context,
-  );
-}
-
-export function insertText(result: ChangeResult, context: RenderContext): string {
-  const { inserted, path } = result;
-  const what = inserted === undefined ? 'nothing' : lineWords([inserted]);
-  return changeText(`inserted ${what} into ${pathText(path)}`, result, context);
-}
-
-/** The answer to a patch in the V4A format: one row per file. */
-export function patchText(patch: string, result: ApplyResult, context: RenderContext): string {
-  const parsed = parsePatch({ format: 'v4a', text: patch });
-  const results = result.results.map(({ replaced: _, ...one }) => one);
-  return applyText(parsed.ok ? parsed.changes : [], { ...result, results }, context);
-}
-
-/** The answer to a change of several files: one row per file, in the requested order. */
-export function applyText(
-  changes: readonly FileIntent[],
-  result: ApplyResult,
-  context: RenderContext,
-): string {
-  const rows = result.results.map((one, index) => {
-    const row = `- ${rowFor(changes[index], one, result)}`;
-    const diff = result.dryRun && one.diff !== undefined && one.diff !== '' ? [one.diff] : [];
-    return [row, ...diff, ...noticeTexts(one.notices, one.path, context)].join('\n');
-  });
-  const head = result.dryRun
-    ? `dry run, nothing was changed; this would change ${countOf(rows.length, 'file')}`
-    : `changed ${countOf(rows.length, 'file')}`;
-  const change = result.change === undefined ? [] : [`[change ${result.change}]`];
-  return [`${head}:`, ...rows, ...change].join('\n');
-}
-
-/** At most this many files of an undo are listed; the rest is counted. */
-const MAX_UNDONE_ROWS = 50;
-
-export function undoText(result: UndoResult): string {
-  const { undid, files: restored, change, diff } = result;
-  const head = `undid change ${undid.join(', ')}`;
-  const rows = restored
-    .slice(0, MAX_UNDONE_ROWS)
-    .map(({ did, path }) => `- ${UNDONE[did]} ${pathText(path)}${did === 'kept' ? NOT_EMPTY : ''}`);
-  const more = restored.length - rows.length;
-  if (more > 0) rows.push(`- and ${countOf(more, 'more file')}`);
-  const receipt = change === undefined ? [] : [`[change ${change}, which can be undone too]`];
-  return [`${head}:`, ...rows, ...(diff === undefined || diff === '' ? [] : [diff]), ...receipt].join('\n');
-}
-
-const UNDONE: Readonly<Record<UndoneFile['did'], string>> = {
-  restored: 'restored',
-  removed: 'removed',
-  recreated: 'brought back',
-  'moved-back': 'moved back',
-  merged: 'restored, keeping later changes, in',
-  kept: 'kept',
-};
-const NOT_EMPTY = ', because it is not empty';
-
-function proof({ revision, change }: ChangeResult): string[] {
-  const parts = [
-    ...(revision === undefined ? [] : [`revision ${revision}`]),
-    ...(change === undefined ? [] : [`change ${change}`]),
-  ];
-  return parts.length === 0 ? [] : [`[${parts.join(' ')}]`];
-}
-
-function rowFor(
-  intent: FileIntent | undefined,
-  result: ChangeResult,
-  { dryRun }: Pick<ApplyResult, 'dryRun'>,
-): string {
-  const path = pathText(result.path);
-  const verb = (done: string, infinitive: string): string => (dryRun ? `would ${infinitive}` : done);
-  const revision = result.revision === undefined ? '' : `, revision ${result.revision}`;
-  if (intent?.kind === 'move')
-    return `${verb('moved', 'move')} ${pathText(intent.source)} to ${pathText(intent.destination)}`;
-  if (intent?.kind === 'delete') return `${verb('deleted', 'delete')} ${path}`;
-  if (!result.changed) return `${verb('unchanged', 'not change')} ${path}${revision}`;
-  const isMoved = (intent?.kind === 'edit' || intent?.kind === 'insert') && intent.moveTo !== undefined;
-  const moved = isMoved ? `, moved from ${pathText(intent.path)}` : '';
-  if (intent?.kind === 'edit' && result.replaced !== undefined)
-    return `${verb('replaced', 'replace')} ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;
-  const wrote = result.created ? verb('created', 'create') : verb('changed', 'change');
-  return `${wrote} ${path}${moved}${revision}`;
-}

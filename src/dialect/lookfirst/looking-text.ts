@@ -73,7 +73,7 @@ export function searchAnswer(pattern: string, result: SearchResult): string {
 }
 
 /** The rows of a search result, one per hit. */
-export function hitRows({ hits, mode }: SearchResult): string[] {
+function hitRows({ hits, mode }: SearchResult): string[] {
   return hits.map((hit) => {
     const path = pathText(hit.path);
     if (mode === 'files') return path;

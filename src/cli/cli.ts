@@ -3,7 +3,7 @@ import type { Flags, FlagsOf, Values } from '../config/flags.ts';
 import type { CommandShape } from '../config/parse-flags.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import type { Policy } from '../model/policy.ts';
-import { shortTime } from '../report/amounts.ts';
+import { exactTime, timeAgo } from '../report/times.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { GlobalFlags } from './flags.ts';
@@ -154,14 +154,5 @@ export type TimeText = (ms: number, nowMs?: number) => string;
 
 /** Times in the form that `--date` chooses. */
 export function timesIn(form: 'relative' | 'iso', startMs: number): TimeText {
-  return (ms, nowMs = startMs) => (form === 'iso' ? iso(ms) : shortTime(ms, nowMs));
-}
-
-/**
- * ISO 8601, or an empty text for a number that is not a time. Journals and transcripts may hold any
- * number.
- */
-function iso(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? '' : date.toISOString();
+  return (ms, nowMs = startMs) => (form === 'iso' ? exactTime(ms) : timeAgo(ms, nowMs));
 }

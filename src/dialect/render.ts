@@ -10,7 +10,7 @@ export interface RenderContext {
   /** The tool names that refusals use. */
   readonly tools: ToolNames;
   readonly wording: PresetName;
-  /** The current time, for "3 minutes ago". */
+  /** The current time, for "3m ago". */
   readonly nowMs: number;
 }
 

@@ -1,34 +1,7 @@
 import { expect, it } from 'vitest';
 import type { LineRange } from '../model/coverage.ts';
-import { byteSize, formatRanges, lineWords, relativeTime, shortTime } from './amounts.ts';
+import { byteSize, formatRanges, lineWords } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
-
-it.each([
-  [0, 'just now'],
-  [-5000, 'just now'],
-  [1999, 'just now'],
-  [2000, '2 seconds ago'],
-  [59_999, '59 seconds ago'],
-  [60_000, '1 minute ago'],
-  [3_599_999, '59 minutes ago'],
-  [3_600_000, '1 hour ago'],
-  [86_400_000, '1 day ago'],
-  [400 * 86_400_000, '400 days ago'],
-  [Number.NaN, 'just now'],
-  [Number.POSITIVE_INFINITY, 'just now'],
-])('%d ms before now is %s', (age, expected) => {
-  expect(relativeTime(1e12 - age, 1e12)).toBe(expected);
-});
-
-it.each([
-  [1999, 'just now'],
-  [2000, '2s ago'],
-  [3_599_999, '59m ago'],
-  [3_600_000, '1h ago'],
-  [400 * 86_400_000, '400d ago'],
-])('%d ms before now is %s in a table', (age, expected) => {
-  expect(shortTime(1e12 - age, 1e12)).toBe(expected);
-});
 
 it.each([
   [0, '0 B'],

@@ -1,8 +1,9 @@
 import type { ToldClaim } from '../model/claim.ts';
 import type { PresetName } from '../model/policy.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
-import { countOf, lineWords, relativeTime } from './amounts.ts';
+import { countOf, lineWords } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
+import { timeAgo } from './times.ts';
 
 interface NoticeOptions {
   /** The path as the caller wrote it, for messages that contain it. */
@@ -86,7 +87,7 @@ const TEXTS: { readonly [K in Notice['kind']]: (notice: NoticeOf<K>, options: No
 function claimWords(claim: ToldClaim, path: string): string {
   const { lines, worktree, turn, agoMs } = claim;
   const where = worktree === undefined ? '' : ` in the worktree ${pathText(worktree)}`;
-  const when = relativeTime(0, agoMs);
+  const when = timeAgo(0, agoMs);
   const what = lines === undefined ? pathText(path) : `${lineWords(lines)} of ${pathText(path)}`;
   const open = turn === undefined ? '' : '; its turn is still open';
   return `${sessionWords(claim)} changed ${what}${where} ${when}${open}.`;
@@ -115,10 +116,7 @@ function othersAtWork({ claims, cut }: NoticeOf<'others-at-work'>): string {
   const groups = new Map<string, string[]>();
   for (const claim of claims) {
     const who = sessionWords(claim);
-    groups.set(who, [
-      ...(groups.get(who) ?? []),
-      `${pathText(claim.path)} (${relativeTime(0, claim.agoMs)})`,
-    ]);
+    groups.set(who, [...(groups.get(who) ?? []), `${pathText(claim.path)} (${timeAgo(0, claim.agoMs)})`]);
   }
   const parts = [...groups].map(([who, paths]) => `${who} works on ${paths.join(', ')}`);
   return `${parts.join('; ')}${cut > 0 ? `; and ${cut} more files` : ''}.`;

@@ -1,7 +1,8 @@
 import type { AtRisk, Refusal, RefusalCode, RefusalOf, Writer } from '../model/verdict.ts';
-import { lineWords, relativeTime } from './amounts.ts';
+import { lineWords } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { endedWords } from './command-words.ts';
+import { exactTime, timeAgo } from './times.ts';
 
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
@@ -56,7 +57,7 @@ function found({ detail: { places = [], count = 0 } = {} }: RefusalOf<'AMBIGUOUS
 function said<C extends RefusalCode>(refusal: RefusalOf<C>, nowMs: number): string[] {
   const { seenAtMs } = refusal.detail ?? {};
   // Name no time if it is 0: the session then saw the file in a transcript without times.
-  const when = seenAtMs === undefined || seenAtMs === 0 ? undefined : relativeTime(seenAtMs, nowMs);
+  const when = seenAtMs === undefined || seenAtMs === 0 ? undefined : timeAgo(seenAtMs, nowMs);
   return (TELLS[refusal.code] ?? otherwise)(refusal, { when, nowMs });
 }
 
@@ -134,7 +135,7 @@ export function whatDiffers(refusal: Refusal): string | undefined {
   if (refusal.code !== 'STALE' && refusal.code !== 'COMMAND_CONFLICT') return undefined;
   const { seen: then, now } = refusal.detail ?? {};
   if (then === undefined || now === undefined) return undefined;
-  const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : utcSeconds(ms)));
+  const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : exactTime(ms)));
   const hashes = [then.sha256, now.sha256].map((sha256) => sha256.slice(0, 12));
   return `file modified externally (mtime: ${times.join(' → ')}, size: ${then.size} → ${now.size}, sha256: ${hashes.join(' → ')})`;
 }
@@ -143,11 +144,6 @@ function heldBack(refusal: Refusal): string[] {
   const differs = whatDiffers(refusal);
   if (differs === undefined) return [];
   return [sentence(differs), 'If you repeat the same call, it proceeds, and the outside change is lost.'];
-}
-
-/** Formats a time as RFC 3339 in UTC, with seconds. */
-export function utcSeconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 /** A quoted command line is cut to this length. */
@@ -209,7 +205,7 @@ function writer(writer: Writer | undefined, nowMs: number): string[] {
   if (writer === undefined) return [];
   const { session, client, turn, atMs } = writer;
   const program = client === undefined ? '' : ` (${clip(phrase(client), 60)})`;
-  const when = `${relativeTime(atMs, nowMs)}${turn === undefined ? '' : `, in its turn ${clip(phrase(turn), 60)}`}`;
+  const when = `${timeAgo(atMs, nowMs)}${turn === undefined ? '' : `, in its turn ${clip(phrase(turn), 60)}`}`;
   return [`Session ${clip(phrase(session), 100)}${program} changed it ${when}.`];
 }
 

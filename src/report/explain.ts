@@ -8,7 +8,7 @@ import { firstSentence } from './sentences.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
 
 export interface ExplainOptions {
-  /** The present time, for "seen 5 minutes ago". Default: the clock. */
+  /** The present time, for "seen 5m ago". Default: the clock. */
   readonly nowMs?: number | undefined;
   /** Tool names for the next step. Default: Lookfirst's own tools. */
   readonly tools?: ToolNames | undefined;

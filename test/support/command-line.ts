@@ -56,7 +56,7 @@ export interface RunOptions {
 export function timeless(text: string): string {
   return text
     .replace(/\bc[0-9a-f]{7,10}\b/g, 'ID')
-    .replace(/\d+( seconds| minutes?|s|m) ago/g, 'just now')
+    .replace(/\d+[sm] ago/g, 'just now')
     .replace(/(?<=\S) {2,}(?=\S)/g, '|');
 }
 

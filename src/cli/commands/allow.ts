@@ -5,6 +5,7 @@ import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../recor
 import type { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
+import { exactTime } from '../../report/times.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { answer, PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { duration, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
@@ -151,12 +152,12 @@ async function revoked(cli: Cli, grants: readonly GrantView[], path: string): Pr
 }
 
 function usesUntil(untilMs: number | undefined): string {
-  return untilMs === undefined ? 'any' : `until ${new Date(untilMs).toISOString()}`;
+  return untilMs === undefined ? 'any' : `until ${exactTime(untilMs)}`;
 }
 
 function allowedText(cli: Cli, { id, path, session, once, untilMs }: GrantView): string {
   const who = session === undefined ? 'every session' : `session ${phrase(session)}`;
-  const until = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString()}`;
+  const until = untilMs === undefined ? '' : ` until ${exactTime(untilMs)}`;
   const often = once === true ? ' once' : until;
   return `${who} may change ${shownPath(cli, path)}${often} without having read it\nlookfirst allow ${id} --revoke takes this back`;
 }

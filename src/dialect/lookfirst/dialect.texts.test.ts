@@ -247,30 +247,27 @@ describe('a status', () => {
     [{ freshness: 'unseen', seen: 'nothing' }, /^a: has not been read by this session$/],
     [
       { freshness: 'fresh', seen: 'whole', revision: 'r1' },
-      /^a: fresh: seen whole 16 minutes ago, unchanged since; revision r1$/,
+      /^a: fresh: seen whole 16m ago, unchanged since; revision r1$/,
     ],
     [
       { freshness: 'fresh', seen: 'some', ranges: [{ from: 1, to: 9 }], totalLines: 20 },
-      /^a: fresh: seen lines 1-9 of 20 16 minutes ago, unchanged since$/,
+      /^a: fresh: seen lines 1-9 of 20 16m ago, unchanged since$/,
     ],
     [
       { freshness: 'fresh', seen: 'some', but: 'cut', ranges: [{ from: 1, to: 2 }], totalLines: 2 },
-      /^a: fresh: seen lines 1-2 of 2 16 minutes ago, very long lines only in part, unchanged since$/,
+      /^a: fresh: seen lines 1-2 of 2 16m ago, very long lines only in part, unchanged since$/,
     ],
     [
       { freshness: 'fresh', seen: 'some', but: 'described' },
-      /^a: fresh: described, not shown 16 minutes ago, unchanged/,
+      /^a: fresh: described, not shown 16m ago, unchanged/,
     ],
-    [
-      { freshness: 'stale', seen: 'whole' },
-      /^a: stale: seen whole 16 minutes ago, changed since; read it again$/,
-    ],
+    [{ freshness: 'stale', seen: 'whole' }, /^a: stale: seen whole 16m ago, changed since; read it again$/],
     [{ freshness: 'deleted', seen: 'whole' }, /^a: deleted since it was read/],
     [{ freshness: 'missing', seen: 'nothing' }, /nothing at that path/],
     [{ freshness: 'unverifiable', seen: 'whole' }, /could not be checked$/],
     [
       { freshness: 'fresh', seen: 'whole', lastChange: { change: 'c1', session: 's', atMs: 4 } },
-      /; last change c1 by session s 16 minutes ago$/,
+      /; last change c1 by session s 16m ago$/,
     ],
   ])('of %j', (file, text) => {
     const status: FileStatus = { path: 'a', freshness: 'unseen', seen: 'nothing', seenAtMs: 5, ...file };

@@ -6,8 +6,9 @@ import type {
   SearchResult,
   StatusResult,
 } from '../../model/results.ts';
-import { byteSize, countOf, lineWords, relativeTime } from '../../report/amounts.ts';
+import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
+import { timeAgo } from '../../report/times.ts';
 import { callOf, type ToolNames } from '../../report/tool-names.ts';
 import { type RenderContext, UNREADABLE } from '../render.ts';
 
@@ -102,7 +103,7 @@ function fileRow(file: FileStatus, context: RenderContext): string {
   const last =
     file.lastChange === undefined
       ? ''
-      : `; last change ${file.lastChange.change} by session ${pathText(file.lastChange.session)} ${relativeTime(file.lastChange.atMs, context.nowMs)}`;
+      : `; last change ${file.lastChange.change} by session ${pathText(file.lastChange.session)} ${timeAgo(file.lastChange.atMs, context.nowMs)}`;
   return `${pathText(file.path)}: ${standing(file, context)}${last}`;
 }
 
@@ -130,7 +131,7 @@ function standing(file: FileStatus, context: RenderContext): string {
 const BUT = { cut: ', very long lines only in part', redacted: ', some values masked' } as const;
 
 function seen(file: FileStatus, context: RenderContext): string {
-  const when = file.seenAtMs === undefined ? '' : ` ${relativeTime(file.seenAtMs, context.nowMs)}`;
+  const when = file.seenAtMs === undefined ? '' : ` ${timeAgo(file.seenAtMs, context.nowMs)}`;
   if (file.seen === 'nothing') return 'seen before, but no longer in the context';
   if (file.seen === 'whole') return `seen whole${when}`;
   if (file.but === 'described') return `described, not shown${when}`;

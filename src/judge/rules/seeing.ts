@@ -2,7 +2,7 @@ import { type Coverage, type LineRange, mergeRanges, missingLines } from '../../
 import { LIMITS } from '../../model/limits.ts';
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
-import { utcSeconds } from '../../report/evidence.ts';
+import { exactTime } from '../../report/times.ts';
 import { type Absence, bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
 import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
@@ -138,7 +138,7 @@ function whatDiffers(facts: Facts, sighting: Sighting): string {
   const parts: string[] = [];
   const then = seenMtimeMs(sighting);
   const now = facts.target.exists ? facts.target.mtimeMs : undefined;
-  if (then !== undefined && now !== undefined) parts.push(`mtime: ${utcSeconds(then)} → ${utcSeconds(now)}`);
+  if (then !== undefined && now !== undefined) parts.push(`mtime: ${exactTime(then)} → ${exactTime(now)}`);
   const size = sighting.fingerprint?.size;
   if (size !== undefined && facts.target.exists) parts.push(`size: ${size} → ${facts.target.sizeBytes}`);
   return parts.length === 0 ? 'file modified externally' : `file modified externally (${parts.join(', ')})`;

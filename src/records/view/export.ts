@@ -1,5 +1,6 @@
 import { countOf } from '../../report/amounts.ts';
 import { harmless, visibleName } from '../../report/bounded.ts';
+import { exactTime } from '../../report/times.ts';
 import type { DetailView, DiffRow, Fact, FeedRow, FileDiff } from './view-data.ts';
 
 type ExportForm = 'html' | 'markdown';
@@ -20,8 +21,7 @@ function titleOf({ kind, session, what, path, code }: FeedRow): string {
 }
 
 function when({ session, atMs, change }: FeedRow): string {
-  const at = new Date(atMs).toISOString().replace('T', ' ').slice(0, 16);
-  return `Session ${session}, ${at} UTC${change === undefined ? '' : `, change ${change}`}.`;
+  return `Session ${session}, ${exactTime(atMs)}${change === undefined ? '' : `, change ${change}`}.`;
 }
 
 function factsOf({ row, facts }: DetailView): readonly string[] {

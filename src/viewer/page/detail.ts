@@ -3,7 +3,7 @@ import type { DetailView, Fact, FeedRow } from '../../records/view/view-data.ts'
 import { visibleName } from '../../report/bounded.ts';
 import { diffTable, layoutButtons } from './diff.ts';
 import { FilePage } from './file.ts';
-import { html, kindMark, lineCounts, longTime, pathSpan, safe, tint, who } from './html.ts';
+import { ageOf, html, kindMark, lineCounts, pathSpan, safe, tint, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { ask, closeDetail, detail, narrowTo, pageAddress, selected, sessions, start } from './state.ts';
 import { offerUndo, tell } from './undo.ts';
@@ -79,7 +79,7 @@ function headOf(view: DetailView): VNode {
   const isInside = path !== '' && !path.startsWith('/') && !path.startsWith('..');
   const isShared = kind === 'change' || kind === 'refusal' || kind === 'turn';
   return html`<header class="bar head" style=${tint(session)}><div><h2 class="bar">${titleOf(row)}</h2>
-    <p class="bar small dim">${who(session)}${longTime(atMs)}${clientWords(row)}${change === undefined ? null : html`<code>${change}</code>`}${turn === undefined ? null : html`<button type="button" class="link" onClick=${showTurn}>everything in this turn</button>`}${isInside ? html`<a href=${pageAddress({ kind: 'file', root, path })}>who has seen this file</a>` : null}</p></div>
+    <p class="bar small dim">${who(session)}${ageOf(atMs)}${clientWords(row)}${change === undefined ? null : html`<code>${change}</code>`}${turn === undefined ? null : html`<button type="button" class="link" onClick=${showTurn}>everything in this turn</button>`}${isInside ? html`<a href=${pageAddress({ kind: 'file', root, path })}>who has seen this file</a>` : null}</p></div>
     ${files.some(({ groups }) => groups.length > 0) ? layoutButtons() : null}${isShared ? shareMenu(seq) : null}${mayUndo(view) ? undoButton(row) : null}</header>`;
 }
 

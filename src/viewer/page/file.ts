@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LineRange } from '../../model/coverage.ts';
 import type { FilePicture, Strip } from '../../records/view/view-data.ts';
-import { html, longTime, pathSpan, safe, tint, Windowed, who } from './html.ts';
+import { ageOf, html, pathSpan, safe, tint, Windowed, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { pageAddress } from './state.ts';
 
@@ -62,7 +62,7 @@ function sourceLine(view: FilePicture, index: number): VNode {
   const number = index + 1;
   const author = view.authors[index] ?? -1;
   const row = author >= 0 && view.authors[index - 1] !== author ? view.history[author] : undefined;
-  return html`<li key=${number} class="source-line mono"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code class="clip">${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${safe(row.session)} ${longTime(row.atMs)}</a>`}</li>`;
+  return html`<li key=${number} class="source-line mono"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code class="clip">${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${safe(row.session)} ${ageOf(row.atMs)}</a>`}</li>`;
 }
 
 function stateOf({ seen, stale, wrote }: Strip, line: number): LineState {

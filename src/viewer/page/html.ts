@@ -3,6 +3,7 @@ import { type ComponentChildren, h, type VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FeedRow } from '../../records/view/view-data.ts';
 import { harmless, visibleName } from '../../report/bounded.ts';
+import { timeAgo } from '../../report/times.ts';
 import { hueOf } from './state.ts';
 
 /** Builds markup without a compiler. Values become text nodes or attributes, never markup. */
@@ -58,23 +59,18 @@ function clock(ms: number): string {
   return new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
 
-/** How long ago something was: `now`, `5 min`, `3 h`, then the time of day, below the heading of its day. */
-export function briefTime(ms: number): VNode {
-  const minutes = Math.floor((Date.now() - ms) / 60_000);
-  const words = minutes < 1 ? 'now' : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`;
-  return timeOf(ms, dayWord(ms) === 'Today' ? words : clock(ms));
+/** When something was, below the heading of its day: its age, or the time of a day before today. */
+export function timeOfDay(ms: number): VNode {
+  return timeElement(ms, dayWord(ms) === 'Today' ? timeAgo(ms, Date.now()) : clock(ms));
 }
 
-/** How long ago something was: `just now`, `5 min ago`, `3 h ago`, then the day and the time. */
-export function longTime(ms: number): VNode {
-  const minutes = Math.floor((Date.now() - ms) / 60_000);
-  const words =
-    minutes < 1 ? 'just now' : minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
-  return timeOf(ms, dayWord(ms) === 'Today' ? words : `${dayWord(ms)}, ${clock(ms)}`);
+/** How long ago something was. */
+export function ageOf(ms: number): VNode {
+  return timeElement(ms, timeAgo(ms, Date.now()));
 }
 
 /** A time in words. A pointer over it shows the exact time. */
-function timeOf(ms: number, words: string): VNode {
+function timeElement(ms: number, words: string): VNode {
   return html`<time class="dim small" datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${words}</time>`;
 }
 

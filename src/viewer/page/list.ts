@@ -5,14 +5,14 @@ import type { FeedRow, TurnRow } from '../../records/view/view-data.ts';
 import { refusedWord } from '../../records/view/view-words.ts';
 import { countOf } from '../../report/amounts.ts';
 import {
-  briefTime,
+  ageOf,
   dayWord,
   html,
   kindMark,
   lineCounts,
-  longTime,
   pathSpan,
   safe,
+  timeOfDay,
   tint,
   Windowed,
   who,
@@ -223,12 +223,12 @@ function lineOf(row: FeedRow, what: string, run: Run): VNode {
   const sum = (side: 'added' | 'removed'): number =>
     run.reduce((all, { seq }) => all + (knownCounts.value[seq]?.[side] ?? 0), 0);
   const isQuiet = row.kind !== 'change' && row.kind !== 'refusal';
-  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathSpan(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum('added'), removed: sum('removed') })}${briefTime(row.atMs)}`;
+  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathSpan(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum('added'), removed: sum('removed') })}${timeOfDay(row.atMs)}`;
 }
 
 /** A link to an entry, for the page's right side. */
 export function rowLink(row: FeedRow): VNode {
-  return html`<a class="bar" href=${pageAddress({ kind: 'entry', seq: row.seq })}>${kindMark(row)}${who(row.session)}<span>${safe(row.kind === 'refusal' ? refusalIn(row) : row.what)}</span>${pathSpan(row.path)}${longTime(row.atMs)}</a>`;
+  return html`<a class="bar" href=${pageAddress({ kind: 'entry', seq: row.seq })}>${kindMark(row)}${who(row.session)}<span>${safe(row.kind === 'refusal' ? refusalIn(row) : row.what)}</span>${pathSpan(row.path)}${ageOf(row.atMs)}</a>`;
 }
 
 /** A refusal in words that are short enough never to be cut. */
@@ -319,7 +319,7 @@ export function TurnList(): VNode {
     const { seq, session, words, atMs, files: paths, stands } = turn;
     const changed = paths.length === 0 ? 'no files changed' : `${countOf(paths.length, 'file')} changed`;
     const content = html`${i === 0 ? html`<span class="tag">since the last prompt</span>` : null}<b class="prompt">${safe(words)}</b>
-      <span class="bar small">${who(session)}${longTime(atMs)}<span class="dim">${changed}${paths.length > 0 && !stands ? ', undone' : ''}</span></span>`;
+      <span class="bar small">${who(session)}${ageOf(atMs)}<span class="dim">${changed}${paths.length > 0 && !stands ? ', undone' : ''}</span></span>`;
     const card = itemLink('card', { kind: 'entry', seq }, session, content);
     return { key: String(seq), sessions: [session], texts: [words, ...paths], card };
   });
@@ -331,7 +331,7 @@ export function Files(): VNode {
   if (files.value === undefined) return html`<p class="dim pad" role="status">loading…</p>`;
   if (files.value.length === 0) return html`<p class="dim pad">No file was changed yet.</p>`;
   const cards = files.value.map(({ root, path, changes, refusals, lastMs, writers }) => {
-    const content = html`${pathSpan(path)}<span class="bar small">${longTime(lastMs)}${changes === 0 ? null : html`<span class="dim">${countOf(changes, 'change')}</span>`}${refusals === 0 ? null : html`<span class="bad">${refusals} refused</span>`}${writers.map(who)}</span>`;
+    const content = html`${pathSpan(path)}<span class="bar small">${ageOf(lastMs)}${changes === 0 ? null : html`<span class="dim">${countOf(changes, 'change')}</span>`}${refusals === 0 ? null : html`<span class="bad">${refusals} refused</span>`}${writers.map(who)}</span>`;
     const card = itemLink('card', { kind: 'file', root, path }, undefined, content);
     return { key: `${root}/${path}`, sessions: writers, texts: [path], card };
   });

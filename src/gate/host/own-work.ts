@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+import { recordedLine } from '../../dialect/calls/shell/shell-line.ts';
 import { bytesSeenWhole } from '../../judge/known.ts';
 import { byPath, type Delta, lastAt } from '../../model/delta.ts';
 import type { ChangeEntry } from '../../model/entry.ts';
@@ -12,14 +14,17 @@ const MAX_MOVES = 5;
 
 /**
  * True if this session wrote all of a file's present content: it created the file or had seen a
- * whole version of it, and since then only this session has changed the file.
+ * whole version of it, and since then only this session has changed the file. `shown`: after a
+ * version that the session had only seen, a command counts only if its line shows that it writes the
+ * file. Nothing shows what another program made of it.
  */
-export async function isOwnWork(scene: ShownScene, path: string): Promise<boolean> {
+export async function isOwnWork(scene: ShownScene, path: string, changes: 'any' | 'shown'): Promise<boolean> {
   const delta = await deltaAt(scene.world, path);
   if (delta?.before.kind !== 'file') return false;
-  let version: Version | undefined = { key: delta.key, fingerprint: delta.before.fingerprint };
+  const { fingerprint } = delta.before;
+  let version: Version | undefined = { key: delta.key, fingerprint, isShown: true };
   for (let moves = 0; moves <= MAX_MOVES && version !== undefined; moves += 1) {
-    const origin = await originOf(scene, version);
+    const origin = await originOf(scene, version, changes);
     if (origin === 'own') return true;
     version = origin;
   }
@@ -31,6 +36,8 @@ interface Version {
   readonly key: string;
   readonly fingerprint: Fingerprint;
   readonly beforeSeq?: number;
+  /** True if the lines of all later commands show that they write the file. */
+  readonly isShown: boolean;
 }
 
 /**
@@ -41,13 +48,16 @@ interface Version {
 async function originOf(
   { world, knowledge }: ShownScene,
   start: Version,
+  changes: 'any' | 'shown',
 ): Promise<'own' | Version | undefined> {
   const { key, beforeSeq } = start;
   const sighting = await knowledge.recall(key);
   const seen = (sighting && bytesSeenWhole(sighting)) ?? [];
   // A sighting of the present content is no proof of own work, but one of an earlier version is.
   const isOwn = (version: Version): boolean =>
-    version.beforeSeq !== undefined && seen.some((each) => sameFingerprint(each, version.fingerprint));
+    (changes === 'any' || version.isShown) &&
+    version.beforeSeq !== undefined &&
+    seen.some((each) => sameFingerprint(each, version.fingerprint));
   let version = start;
   for (const entry of await world.store.entries({ key, beforeSeq, kinds: ['change'], limit: MAX_CHANGES })) {
     if (isOwn(version)) return 'own';
@@ -63,17 +73,31 @@ async function originOf(
  * The version before a change of a file, perhaps at another path. `created` if there was no file,
  * or an empty one. Undefined if the change did not lead to the given version.
  */
-function versionBefore(entry: ChangeEntry, { key, fingerprint }: Version): 'created' | Version | undefined {
+function versionBefore(entry: ChangeEntry, version: Version): 'created' | Version | undefined {
+  const { key, fingerprint } = version;
   const delta = lastAt(entry.deltas, key);
   if (delta === undefined || !leaves(delta, fingerprint)) return undefined;
   const source = movedFrom(entry, delta);
-  if (source !== undefined) return { key: source, fingerprint, beforeSeq: entry.seq };
+  if (source !== undefined) return { ...version, key: source, beforeSeq: entry.seq };
   const { before } = delta;
   if (before.kind === 'absent') return 'created';
   if (before.kind !== 'file') return undefined;
+  const isShown = version.isShown && showsWrite(entry, key);
   return before.fingerprint.size === 0
     ? 'created'
-    : { key, fingerprint: before.fingerprint, beforeSeq: entry.seq };
+    : { key, fingerprint: before.fingerprint, beforeSeq: entry.seq, isShown };
+}
+
+/** True for a change by a tool, and for a command whose line names a file with this name as one that it writes. */
+function showsWrite({ action, text = '' }: ChangeEntry, key: string): boolean {
+  if (action !== 'run') return true;
+  const line = recordedLine(text);
+  const paths = [
+    ...line.writes().map((write) => (write.how === 'patch' ? write.patch : write.path)),
+    ...line.destroys().map(({ files }) => ('path' in files ? files.path : '')),
+  ];
+  const name = basename(key);
+  return paths.some((path) => path.includes(name));
 }
 
 function leaves({ after }: Delta, fingerprint: Fingerprint): boolean {

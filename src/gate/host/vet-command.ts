@@ -110,7 +110,7 @@ async function deniedChange(
   if (code === undefined || code === 'OUTSIDE_WORKSPACE') return [];
   if (how === 'edit' ? SETTLED_LATER.has(code) : how === 'destroy' && SEEN.has(code)) return [];
   const path = intent.kind === 'move' ? intent.destination : intent.path;
-  if (how === 'replace' && (await isOwnWork(scene, path))) return [];
+  if (how === 'replace' && (await isOwnWork(scene, path, 'shown'))) return [];
   // For a file that is not text it is enough that the session could delete it, because a command
   // can write such a file.
   if (code === 'NOT_TEXT' && (await judgeAll(scene, [{ kind: 'delete', path }])).ok) return [];
@@ -139,7 +139,7 @@ async function existingNowhereElse(
   const found: Lost[] = [];
   for (const { each, path, relative } of places) {
     if (path === undefined) found.push(each);
-    else if (held.has(path) || (await isOwnWork(scene, path))) continue;
+    else if (held.has(path) || (await isOwnWork(scene, path, 'any'))) continue;
     else if (!isOutput(world, relative) || !(await isUnknownToGit(path))) found.push(each);
   }
   return found;

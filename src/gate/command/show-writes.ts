@@ -1,3 +1,4 @@
+import { recordedLine } from '../../dialect/calls/shell/shell-line.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -8,6 +9,7 @@ import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
 import { apartFromGit, isGitsOwn } from '../../report/git-files.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
+import { typedLines } from '../../text/typed-lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { diffOptions } from '../masking.ts';
@@ -38,7 +40,7 @@ export async function showWrites(
   world: World,
   knowledge: Knowledge,
   written: readonly LayerDelta[],
-  answer: 'shown' | 'silent',
+  { answer, command }: { readonly answer: 'shown' | 'silent'; readonly command: string },
 ): Promise<ShownWrites> {
   const { shown, gits } = apartFromGit(namedWrites(written), ({ path }) => path.relative);
   const named = [...shown, ...gits];
@@ -61,7 +63,7 @@ export async function showWrites(
     if (!fits) continue;
     room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
     const shown = answer === 'shown' ? diff.shownAfter : undefined;
-    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, text: texts.after });
+    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, texts, command });
     if (sighting !== undefined) sightings.set(each.path.key, sighting);
   }
   return { files, cut: named.length - files.length, sightings };
@@ -81,14 +83,16 @@ function didTo(before: LayerDelta['before'], after: LayerDelta['after']): Comman
   return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
 }
 
+interface Texts {
+  readonly before: string;
+  readonly after: string;
+}
+
 /**
  * The contents before and after the command as text; undefined if one of them is not text, or if the
  * file is one of git's own, which an answer does not name.
  */
-async function textsOf(
-  world: World,
-  written: LayerDelta,
-): Promise<{ readonly before: string; readonly after: string } | undefined> {
+async function textsOf(world: World, written: LayerDelta): Promise<Texts | undefined> {
   const { before: was, after: is, path } = written;
   if (isGitsOwn(path.relative)) return undefined;
   if (![was.kind, is.kind].every((kind) => kind === 'file' || kind === 'absent')) return undefined;
@@ -106,7 +110,7 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 }
 
 /**
- * The lines of the new file that count as seen: lines seen before, and lines in the diff. Undefined
+ * The lines of the new file that count as seen: lines seen before, typed in the command, or in the diff. Undefined
  * if the session has seen none. Also undefined if another program changed the file between the
  * session's last view and the command. The old sighting then stays, so that this change is reported
  * later.
@@ -118,8 +122,15 @@ async function creditOf(
     written,
     diff,
     shown,
-    text,
-  }: { written: LayerDelta; diff: UnifiedDiff; shown: readonly LineRange[] | undefined; text: string },
+    texts,
+    command,
+  }: {
+    readonly written: LayerDelta;
+    readonly diff: UnifiedDiff;
+    readonly shown: readonly LineRange[] | undefined;
+    readonly texts: Texts;
+    readonly command: string;
+  },
 ): Promise<Sighting | undefined> {
   const { after, before, path } = written;
   if (after.kind !== 'file') return undefined;
@@ -130,11 +141,16 @@ async function creditOf(
     before.kind === 'file' &&
     sameFingerprint(seen.fingerprint ?? before.fingerprint, before.fingerprint);
   if ((isKnown || shown === undefined) && !isCurrent) return undefined;
+  const { hunks } = diff.diff;
+  const typed = recordedLine(command).typed();
   const still: readonly LineRange[] = isCurrent
-    ? carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), diff.diff.hunks)
+    ? [
+        ...carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), hunks),
+        ...typedLines({ ...texts, hunks, seen: seen.coverage }, typed),
+      ]
     : [];
-  const totalLines = lineCount(text);
-  // Until the answer shows the diff, only the lines count that were seen before.
+  const totalLines = lineCount(texts.after);
+  // Until the answer shows the diff, only the lines count that were seen before, or typed.
   const untold = still.length === 0 ? undefined : { coverage: linesCoverage(still, totalLines) };
   if (shown !== undefined) knowledge.tells(path.key, untold);
   return {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { listNames } from '../disk/list.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { errnoOf } from '../model/fault.ts';
-import type { AnswerContent } from '../model/host-session.ts';
 import type { Place } from '../model/path.ts';
 import { decodeText } from '../text/decode.ts';
 import { isSecretPath, masked, withoutSecrets } from '../text/secrets.ts';
@@ -16,6 +15,11 @@ const MAX_SECRET_BYTES = 64 << 10;
 const MAX_SECRET_FILES = 20;
 /** Folders of a root that are searched for secret files, because such files are usual there. */
 const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
+
+/** The content of an answer: the text of one file, of several files, or the output of a search or command. */
+type AnswerContent =
+  | { readonly kind: 'file'; readonly path: string; readonly extent: 'whole' | 'part' }
+  | { readonly kind: 'files' | 'output'; readonly paths: readonly string[] };
 
 /** Remembers the values of the secret files that a command may read: the usual ones, and those that its line names. */
 export async function learnSecrets(world: World, names: Iterable<string>): Promise<void> {

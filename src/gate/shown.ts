@@ -6,7 +6,6 @@ import { bytesSeenWhole } from '../judge/known.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import type { HostRead, OutputEvent } from '../model/host-session.ts';
 import { LIMITS } from '../model/limits.ts';
 import { defined, parseJson } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
@@ -22,7 +21,23 @@ import { presentSighting } from './found.ts';
 import { trusted } from './look.ts';
 import { entryHead, type World } from './world.ts';
 
-export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | HostRead;
+/** A read through another program, whose text may not prove which bytes it showed. */
+export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> & {
+  /** `output`: a diff, which shows lines of the file but is no read of it. */
+  readonly how?: 'output' | undefined;
+  /** The hash of the file's bytes before the call. Shows whether the file changed during the call. */
+  readonly before?: string | undefined;
+  /** True if the tool is unknown: its text may or may not be the file's content. */
+  readonly guessed?: true;
+};
+
+/** The output of a command or search that names a file. */
+interface OutputEvent {
+  readonly path: string;
+  readonly output: string;
+  /** `read`: in a client without a read tool, the command certainly prints the file. */
+  readonly how?: 'read' | 'output';
+}
 
 /** `credited`: at least one line counts as seen. `current`: the file still has the shown text. */
 interface Shown {

@@ -3,11 +3,11 @@ import { type Interpretation, interpret, stringsOf } from '../dialect/calls/inte
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
 import { pathsOfTouch, type ReadTouch, type Touch } from '../dialect/calls/touch.ts';
 import { ClientCall } from '../model/call.ts';
-import type { HostSession } from '../model/host-session.ts';
 import { type HostIntent, locatedIntent } from '../model/intent.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { canonicalPath } from '../records/scope.ts';
+import type { HostSession } from '../session/gated-session.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { paramsOf } from '../wire/rpc.ts';
 import type { Catalogue } from './catalogue.ts';

@@ -2,11 +2,11 @@ import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
 import { Fault } from '../model/fault.ts';
-import type { AnswerContent, HostPlace, HostSession } from '../model/host-session.ts';
 import { defined, fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { Work } from '../model/waiting.ts';
+import type { HostSession } from '../session/gated-session.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_REQUEST, idKey, lineOf, rpcMeta } from '../wire/rpc.ts';
 import { answerEnding, faultLine, inWords, refusalLine, withNotices, withTextBlock } from './answers.ts';
 import {
@@ -180,7 +180,7 @@ export class JudgedCalls {
     const unexplained = await judgeUnexplained(this.#settings, given, session);
     if (unexplained !== undefined) return { ok: false, refusal: unexplained };
     const meaning = spelledAsOnDisk(given.meaning, catalogue, session);
-    const found = new Map<string, HostPlace>();
+    const found = new Map<string, Awaited<ReturnType<HostSession['locate']>>>();
     const leftOut = new Map<string, Refusal>();
     const keys: string[] = [];
     for (const [path, placed] of meaning.places) {
@@ -416,7 +416,7 @@ function redactedPaths({ reads }: CallMeaning, original: unknown, masked: unknow
   );
 }
 
-function kindOfContent(meaning: CallMeaning): AnswerContent {
+function kindOfContent(meaning: CallMeaning): Parameters<HostSession['mask']>[1] {
   const { touches, reads, intents, unexplained, places } = meaning;
   const [only] = reads;
   if (only !== undefined && touches.length === 1 && !unexplained) {

@@ -1,9 +1,9 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
-import type { HostSession } from '../model/host-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { KeyedMutex, type LockMode } from '../model/waiting.ts';
+import type { HostSession } from '../session/gated-session.ts';
 import { Catalogue } from './catalogue.ts';
 import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
 import type { UpstreamChoice } from './upstream.ts';

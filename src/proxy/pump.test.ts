@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { HostSession } from '../model/host-session.ts';
+import type { HostSession } from '../session/gated-session.ts';
 import { gateFor } from './gate-settings.ts';
 import { Pump } from './pump.ts';
 

@@ -14,7 +14,6 @@ import { type CallSettings, entryHead, type World } from '../gate/world.ts';
 import { type Coverage, NOTHING } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import type { HostSession } from '../model/host-session.ts';
 import type { Edit, FileIntent, HostIntent, Intent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import { defined } from '../model/record.ts';
@@ -59,6 +58,9 @@ import { type LineReach, runCommand } from './run.ts';
 
 /** Number of a session's newest unchecked calls among which `isUnjudged` searches for an id. */
 const MAX_UNJUDGED = 200;
+
+/** A session as the proxy uses it. */
+export type HostSession = GatedHost;
 
 /**
  * A session whose operations pass through the gate. Each method only delegates to the one place

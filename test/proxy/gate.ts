@@ -1,6 +1,5 @@
-import type { HostSession } from '../../src/model/host-session.ts';
 import type { Session } from '../../src/model/session.ts';
-import type { GatedSession } from '../../src/session/gated-session.ts';
+import type { GatedSession, HostSession } from '../../src/session/gated-session.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 

@@ -1,15 +1,6 @@
 import { listUnsorted } from '../../disk/list.ts';
 import { kindOf, readSnapshot } from '../../disk/read.ts';
 import type { ClientCall } from '../../model/call.ts';
-import type {
-  AnswerContent,
-  HostPlace,
-  HostRead,
-  HostSession,
-  ListingEvent,
-  LookEvent,
-  OutputEvent,
-} from '../../model/host-session.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { FileKind } from '../../model/path.ts';
@@ -24,7 +15,7 @@ import { guardOutside, holdsOurs } from '../guarded-files.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
 import { maskAnswer } from '../secret-values.ts';
-import { recordLook, type ShownScene, showsWhole, witnessOutput } from '../shown.ts';
+import { type ReadEvent, recordLook, type ShownScene, showsWhole, witnessOutput } from '../shown.ts';
 import { witness } from '../witness.ts';
 import { entryHead, type World } from '../world.ts';
 
@@ -46,14 +37,35 @@ interface CallingSession extends Session {
   inCall<T>(times: ClientCall | undefined, work: () => T): T;
 }
 
-/** A session of the gate for reads and changes that another server makes. */
-export class GatedHost implements HostSession {
+/** A complete listing of a folder. */
+interface ListingEvent {
+  readonly kind: 'list';
+  readonly path: string;
+}
+
+/**
+ * The result of a tool that shows only metadata or matches (a search, a file size). Nothing in it
+ * counts as seen.
+ */
+interface LookEvent {
+  readonly kind: 'look';
+  readonly path: string;
+  readonly shown: string;
+}
+
+/**
+ * A session as the proxy uses it. It changes no files: another server does, between `announce` and
+ * `settle`.
+ */
+export class GatedHost {
   readonly id: string;
+  /** True if the session may not change anything. */
   readonly readOnly: boolean;
   readonly #scene: ShownScene;
   readonly #session: CallingSession;
   readonly #gate: Pick<Gate, 'refusals' | 'announcements' | 'shown'>;
 
+  /** Called when the call for which the session was chosen is over. */
   readonly ended: (() => void) | undefined;
 
   /**
@@ -76,16 +88,23 @@ export class GatedHost implements HostSession {
     this.#gate = gate;
   }
 
-  locate(path: string, action: Action): HostPlace | Promise<HostPlace> {
+  /** Resolves a path if the session may access it for this action. Reads no content. */
+  async locate(path: string, action: Action): Promise<Outcome<{ readonly key: string }>> {
     const outcome = hostLocate(this.#scene.world, path, action);
     if (outcome.ok) return outcome;
-    return this.#gate.refusals.record(outcome).then(({ refusal }) => refused(refusal));
+    const { refusal } = await this.#gate.refusals.record(outcome);
+    return refused(refusal);
   }
 
+  /**
+   * The path with its names spelled as on disk. Corrects only names that differ in their Unicode
+   * form.
+   */
   pathOnDisk(path: string): string {
     return pathOnDisk(this.#scene.world, path);
   }
 
+  /** SHA-256 of the file's present bytes; undefined if it cannot be read. */
   async hashOf(path: string): Promise<string | undefined> {
     const { world, knowledge } = this.#scene;
     const hash = async ({ exists, place }: Located): Promise<string | undefined> => {
@@ -98,6 +117,10 @@ export class GatedHost implements HostSession {
     return world.workspace.at({ path, action: 'read' }, hash, () => undefined);
   }
 
+  /**
+   * Checks whether all of these changes may be made; see `Session.announce`. Call `settle` exactly
+   * once for every announced change.
+   */
   announce(
     intents: readonly HostIntent[],
     times?: ClientCall,
@@ -105,11 +128,17 @@ export class GatedHost implements HostSession {
     return this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
   }
 
+  /** Ends an announced change: the other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Witnessed {
     return this.#gate.announcements.settle(change, ending);
   }
 
-  async witness(event: WitnessEvent | ListingEvent | LookEvent | HostRead, times?: ClientCall): Witnessed {
+  /**
+   * Records what the other server showed or ran. A read with `content` records that text instead of
+   * the file on disk. If the two differ, later changes of the file are refused as STALE. If
+   * the text was only guessed to be the file's, only the lines count that it contains.
+   */
+  async witness(event: WitnessEvent | ListingEvent | LookEvent | ReadEvent, times?: ClientCall): Witnessed {
     if (event.kind === 'list') {
       const list = () => this.#session.list(event.path, { limit: MAX_LISTED });
       const listed = await this.#session.inCall(times, list);
@@ -124,10 +153,15 @@ export class GatedHost implements HostSession {
     return witness(this.#scene.world, this.#scene.knowledge, event);
   }
 
-  async witnessOutput(shown: OutputEvent): Promise<void> {
+  /** Records the output of a command. Output lines that equal lines of the file count as seen. */
+  async witnessOutput(shown: Parameters<typeof witnessOutput>[1]): Promise<void> {
     if (await witnessOutput(this.#scene, shown)) this.#gate.refusals.reset(shown.path);
   }
 
+  /**
+   * Records that a command such as `echo` wrote `content`, which the command's text contains, into
+   * this file. If the file holds exactly `content`, it counts as seen.
+   */
   async witnessWritten(path: string, content: string): Promise<void> {
     const resolved = this.#scene.world.workspace.resolve(path, 'status');
     if (!resolved.ok) return;
@@ -135,22 +169,33 @@ export class GatedHost implements HostSession {
       this.#gate.refusals.reset(path);
   }
 
+  /** The reason why only the user may make this change outside the workspace; undefined if there is none. */
   guardOutside(intent: HostIntent): Promise<string | undefined> {
     return guardOutside(this.#scene.world, intent);
   }
 
+  /** True if a client's settings file, or a file in a client's folder, holds entries of Lookfirst. */
   holdsOurs(path: string): Promise<boolean> {
     return holdsOurs(this.#scene.world, path);
   }
 
+  /** True if `mask` may change texts. */
   get masks(): boolean {
     return this.#scene.world.policy.secrets !== 'show';
   }
 
-  async mask(texts: readonly string[], content: AnswerContent): Promise<readonly string[]> {
+  /** Masks secrets in the texts of another server's answer, as the policy says. */
+  async mask(
+    texts: readonly string[],
+    content: Parameters<typeof maskAnswer>[2],
+  ): Promise<readonly string[]> {
     return this.masks ? maskAnswer(this.#scene.world, texts, content) : texts;
   }
 
+  /**
+   * Call this after the model's context was summarised: shown lines then no longer count, unless
+   * the policy keeps them.
+   */
   compacted(): Promise<void> {
     return this.#session.compacted();
   }
@@ -159,6 +204,7 @@ export class GatedHost implements HostSession {
     return this.#session.beginTurn(mark);
   }
 
+  /** Writes one sentence into the journal. */
   async note(text: string): Promise<void> {
     const { world, knowledge } = this.#scene;
     await world.store.record({ entries: [{ kind: 'notice', ...entryHead(world, knowledge), text }] });

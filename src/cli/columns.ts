@@ -1,8 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import { deltasOf, type Entry } from '../model/entry.ts';
-import type { StateSize } from '../records/clean-up.ts';
+import type { stateSize } from '../records/clean-up.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
-import type { FleetEntry } from '../records/records.ts';
 import { byteSize, countOf } from '../report/amounts.ts';
 import { pathText, phrase } from '../report/bounded.ts';
 import { isGitsOwn } from '../report/git-files.ts';
@@ -64,7 +63,7 @@ export const CLIENT_COLUMN: TableColumn<{ readonly client?: string | undefined }
 };
 
 /** The size of the recorded state in words. */
-export function sizeText({ entries, storeBytes, images }: StateSize): string {
+export function sizeText({ entries, storeBytes, images }: Awaited<ReturnType<typeof stateSize>>): string {
   return `${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`;
 }
 
@@ -86,7 +85,7 @@ interface EntryFacts {
 export function entryColumns(
   cli: Pick<Cli, 'cwd' | 'age' | 'terminal'>,
   { nowMs, clients, ids, sessions, lines }: EntryFacts,
-): readonly TableColumn<FleetEntry>[] {
+): readonly TableColumn<Entry & { readonly workspace?: string }>[] {
   const { colours } = cli.terminal;
   return [
     { title: 'WHEN', cell: ({ atMs }) => cli.age(atMs, nowMs) },

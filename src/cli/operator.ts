@@ -74,7 +74,7 @@ export function refuseBeyond(cli: Cli, command: 'undo' | 'rewind'): Promise<Exit
 }
 
 async function refuse(cli: Cli, reason: string): Promise<ExitCode> {
-  const records = await Records.openOrCreate(placesOf(cli, cli.flags));
+  const records = await Records.open(placesOf(cli, cli.flags), 'make');
   try {
     await records.noteAttempt({ text: reason, root: cli.cwd, nowMs: cli.nowMs });
   } finally {

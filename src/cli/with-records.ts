@@ -12,10 +12,10 @@ import type { Cli } from './cli.ts';
 export async function withRecords<T>(
   cli: Cli,
   use: (records: Records) => Promise<T>,
-  missing: 'read as empty' | 'create' = 'read as empty',
+  missing?: 'empty' | 'make',
 ): Promise<T> {
   const places = recordsPlaceOf(cli, cli.flags);
-  const records = await (missing === 'create' ? Records.openOrCreate(places) : Records.open(places));
+  const records = await Records.open(places, missing);
   try {
     return await use(records);
   } finally {

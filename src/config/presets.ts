@@ -1,4 +1,4 @@
-import type { CommandPolicy, Policy, PresetName } from '../model/policy.ts';
+import type { Policy, PresetName } from '../model/policy.ts';
 import { DEFAULT_PROTECTED, SEED_D_PROTECTED } from './protected.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -50,7 +50,7 @@ const HIDDEN = [
   '~/.gemini',
 ];
 
-const COMMANDS: CommandPolicy = {
+const COMMANDS: Policy['commands'] = {
   network: 'off',
   scratch: SCRATCH,
   trust: [],

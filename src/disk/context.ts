@@ -12,7 +12,7 @@ import { HeldFiles } from './held-files.ts';
  * The steps of a commit (one change on disk). No commit has all of them. A test can make any step
  * fail, or kill the process at any step.
  */
-export type CommitStep =
+type CommitStep =
   | 'temp-open'
   | 'temp-write'
   | 'temp-attributes'
@@ -53,7 +53,7 @@ export interface DiskContext {
   close(): void;
 }
 
-export interface DiskOptions {
+interface DiskOptions {
   /** Our state folder; never inside a workspace. */
   readonly home: string;
   /** Identifies this process. Changes without an id of their own use it in temporary names. */

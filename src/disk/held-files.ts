@@ -26,7 +26,7 @@ const IN_MEMORY_BYTES = 64 << 20;
  * A copy of an open file: the path at which the copy was made, and the hash of the copied bytes.
  * The copy may have been moved since.
  */
-export interface Copied {
+interface Copied {
   readonly path: string;
   readonly sha256: string;
 }

@@ -1,11 +1,10 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Bench, bench, openToAll } from '../../test/support/disk.ts';
+import { type Bench, bench, type CommitStep, openToAll } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
 import { HAS_MEMORY, IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
 import { Workspace } from '../workspace/workspace.ts';
-import type { CommitStep } from './context.ts';
 import { move } from './move.ts';
 
 function moved(disk: Bench, from: string, to: string): ReturnType<typeof move> {

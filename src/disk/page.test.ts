@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
-import { type Page, type PageRequest, readPage } from './page.ts';
+import { type Page, readPage } from './page.ts';
 
-async function page(disk: Bench, request: Partial<PageRequest>): Promise<Page> {
+async function page(disk: Bench, request: Partial<Parameters<typeof readPage>[1]>): Promise<Page> {
   const place = disk.place('f');
   const full = { clock: disk.context.clock, from: 1, limit: 1000, maxLineBytes: 1000, ...request };
   const read = await readPage(place, full);

@@ -22,12 +22,12 @@ const UTF16_NEWLINES = { 'utf-16le': Buffer.from([NEWLINE, 0]), 'utf-16be': Buff
 const SNIFFED_BYTES = 1 << 13;
 
 /** The byte at which a line begins. The next page can start there without counting lines from the top. */
-export interface LineStart {
+interface LineStart {
   readonly line: number;
   readonly byte: number;
 }
 
-export interface PageRequest {
+interface PageRequest {
   readonly clock: FileSystemClock;
   /** The first line of the page, 1-based. */
   readonly from: number;

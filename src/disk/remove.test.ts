@@ -13,9 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Bench, bench, holding } from '../../test/support/disk.ts';
+import { type Bench, bench, type CommitStep, holding } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
-import type { CommitStep } from './context.ts';
 import { remove, removeLink } from './remove.ts';
 
 /**

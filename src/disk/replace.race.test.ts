@@ -12,10 +12,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Bench, bench, put, tried } from '../../test/support/disk.ts';
+import { type Bench, bench, type CommitStep, put, tried } from '../../test/support/disk.ts';
 import { recoverAll } from '../../test/support/recovery.ts';
 import { treeOf } from '../../test/support/tree.ts';
-import { type CommitStep, loadNative } from './context.ts';
+import { loadNative } from './context.ts';
 import type { Conflict } from './replace.ts';
 
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);

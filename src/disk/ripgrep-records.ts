@@ -60,7 +60,7 @@ const MAX_LINE_CHARS = 500;
 const LEAD_CHARS = 150;
 
 /** The parts of `rg --json` output that we show. */
-export type RipgrepEvent =
+type RipgrepEvent =
   | {
       readonly kind: 'line';
       readonly file: string;

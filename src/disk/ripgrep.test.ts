@@ -11,13 +11,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import { HeldDirectory } from '../workspace/pinned.ts';
-import { type RipgrepRun, runRipgrep } from './ripgrep.ts';
+import { runRipgrep } from './ripgrep.ts';
 
 /** Runs another program in place of ripgrep, to test what the child gets and how it ends. */
 async function run(
   binary: string,
   args: readonly string[],
-  more: Partial<RipgrepRun> = {},
+  more: Partial<Parameters<typeof runRipgrep>[0]> = {},
 ): Promise<{ how: string; complaint: string; text: string }> {
   let text = '';
   const onOutput = (chunk: Buffer): 'more' => {

@@ -7,7 +7,7 @@ import { MAX_TIMER_MS } from '../model/waiting.ts';
 
 const MAX_COMPLAINT_CHARS = 4000;
 
-export interface RipgrepRun {
+interface RipgrepRun {
   readonly binary: string;
   readonly args: readonly string[];
   /**
@@ -122,7 +122,7 @@ function cannotStart(binary: string, error: Error): Fault {
 }
 
 /** The time and memory after which a run is stopped. */
-export interface RunLimits {
+interface RunLimits {
   readonly timeMs: number;
   readonly memoryBytes: number;
 }
@@ -168,7 +168,7 @@ function residentBytes(pid: number): number {
 }
 
 /** The places in which to look for ripgrep; default: the npm package, then PATH. */
-export interface RipgrepSource {
+interface RipgrepSource {
   /** Returns the path of the packaged binary; throws if the package for this platform is not installed. */
   readonly packaged?: () => Promise<string>;
   /** Folders to search if the package is not installed, in PATH syntax. */

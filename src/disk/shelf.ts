@@ -16,13 +16,13 @@ import { basename, join } from 'node:path';
 import { errnoOf, isMissing, unlessMissing } from '../model/fault.ts';
 import type { Expected } from './content.ts';
 import type { DiskContext } from './context.ts';
-import { type Copied, copyOut, fingerprintOfOpen } from './held-files.ts';
+import { copyOut, fingerprintOfOpen } from './held-files.ts';
 
 /**
  * A displaced file on the shelf: a change has replaced or removed it. It stays there for a day,
  * because a program may still have it open and write into it.
  */
-export interface ShelfFile {
+interface ShelfFile {
   readonly file: string;
   readonly size: number;
   /** When the file was put on the shelf. */
@@ -87,7 +87,7 @@ function inFolder<T>(context: DiskContext, work: () => T): T {
 
 function retainCopy(context: DiskContext, from: string, to: string): void {
   const fd = openSync(from, READ);
-  let copy: Copied;
+  let copy: ReturnType<typeof copyOut>;
   try {
     copy = copyOut(fd, to);
     syncFile(context, to);

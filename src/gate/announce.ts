@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Content } from '../disk/content.ts';
-import { grantCovers } from '../journal/grants.ts';
 import type { Facts } from '../judge/facts.ts';
 import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
+import { isWithin } from '../model/path.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { ChangeResult } from '../model/results.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
@@ -99,7 +99,7 @@ export function bypassFacts(
 ): Pick<Facts, 'bypassedBy' | 'grant'> {
   const { policy, granted } = world;
   if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
-  const grant = needsApproval(world, relative) ? undefined : granted?.find((each) => grantCovers(each, key));
+  const grant = needsApproval(world, relative) ? undefined : granted?.find((each) => isWithin(key, each.key));
   if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
   return { bypassedBy: bypassFor(policy.bypass, { relative, session, tool: call?.tool }) };
 }

@@ -1,9 +1,9 @@
 import { listUnsorted } from '../disk/list.ts';
-import { grantCovers, grantsFor } from '../journal/grants.ts';
+import { grantsFor } from '../journal/grants.ts';
 import type { Approval, ApprovalRequest, ClientCall } from '../model/call.ts';
 import { byPath, type Delta, type NamedPath } from '../model/delta.ts';
 import type { NewEntry } from '../model/entry.ts';
-import { isBelow, type Place } from '../model/path.ts';
+import { isBelow, isWithin, type Place } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Knowledge } from '../views/knowledge.ts';
@@ -144,7 +144,7 @@ async function usedApproval(
   if (known !== undefined) return known;
   const { key } = change.delta;
   const grants = await grantsFor(world.store, [key], knowledge.session);
-  const grant = grants.find((each) => grantCovers(each, key));
+  const grant = grants.find((each) => isWithin(key, each.key));
   if (grant === undefined) return undefined;
   const { id } = grant;
   return { ...entryOf(world, knowledge, change), text: `approved by the user (${id})`, grant: { id } };

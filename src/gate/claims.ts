@@ -1,7 +1,7 @@
-import { CLAIM_MS, claimsIn, inForce, isFolder, tellsOfClaims } from '../journal/claims.ts';
+import { CLAIM_MS, claimsIn, inForce, tellsOfClaims } from '../journal/claims.ts';
 import type { Claim, ToldClaim } from '../model/claim.ts';
 import type { LineRange } from '../model/coverage.ts';
-import { byPath, type Delta } from '../model/delta.ts';
+import { byPath, type Delta, isOfFolder } from '../model/delta.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { isWithin } from '../model/path.ts';
@@ -213,7 +213,7 @@ export class Claims {
    * have changed.
    */
   #concerned(knowledge: Knowledge, deltas: readonly Delta[]): readonly Delta[] {
-    const files = byPath(deltas).filter((delta) => !isFolder(delta));
+    const files = byPath(deltas).filter((delta) => !isOfFolder(delta));
     if (files.length <= MAX_QUERIES) return files;
     const changed = new Set(this.#byOthers(knowledge).map(({ key }) => key));
     return changed.size === 0

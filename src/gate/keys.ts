@@ -6,7 +6,7 @@ import { LIMITS } from '../model/limits.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { AtLocked } from '../store/store.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import type { Resolved } from '../workspace/workspace.ts';
+import type { Workspace } from '../workspace/workspace.ts';
 import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
 import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
@@ -176,7 +176,9 @@ function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'k
 }
 
 /** The key of the outermost missing folder above a path; undefined if the parent folder exists. */
-export function missingFolder(resolved: Resolved): string | undefined {
+export function missingFolder(
+  resolved: Extract<ReturnType<Workspace['resolve']>, { readonly ok: true }>,
+): string | undefined {
   if (resolved.exists || resolved.missing.length < 2) return undefined;
   return resolved.path.key
     .split('/')

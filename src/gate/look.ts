@@ -18,6 +18,7 @@ import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { CopiedText, Outcome, Refused, Writer } from '../model/verdict.ts';
+import { lastChange } from '../store/store.ts';
 import { decodeText } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
@@ -352,7 +353,7 @@ export async function siblingOf(
   session: string,
   file: { readonly key: string; readonly now: Fingerprint },
 ): Promise<Writer | undefined> {
-  const entry = await world.store.lastChange(file.key);
+  const entry = await lastChange(world.store, file.key);
   if (entry === undefined || entry.session === session) return undefined;
   const after = lastAt(entry.deltas, file.key)?.after;
   if (after?.kind !== 'file' || after.fingerprint.sha256 !== file.now.sha256) return undefined;
@@ -368,7 +369,7 @@ export async function siblingOf(
 
 /** The session's own command that changed a file the session had seen, if no line of the result was shown. */
 async function ownCommandOf(world: World, session: string, key: string): Promise<Writer | undefined> {
-  const entry = await world.store.lastChange(key);
+  const entry = await lastChange(world.store, key);
   if (entry?.session !== session || entry.action !== 'run' || entry.text === undefined) return undefined;
   return { session, atMs: entry.atMs, command: entry.text };
 }

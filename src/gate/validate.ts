@@ -8,7 +8,6 @@ import {
   FLAG,
   integerFrom,
   listOf,
-  type MismatchWords,
   mismatchText,
   type ObjectShape,
   objectOf,
@@ -125,7 +124,7 @@ const EVENT = variantOf('kind', {
   command: objectOf({ command: ANY }),
 });
 
-const CHANGE_WORDS: MismatchWords = { noun: 'field', whole: 'a change' };
+const CHANGE_WORDS: Parameters<typeof mismatchText>[1] = { noun: 'field', whole: 'a change' };
 
 /**
  * The refusal of an invalid intent, or undefined if it is valid. Untyped callers may pass anything,
@@ -190,7 +189,11 @@ function outputNamed(change: unknown): string | undefined {
   return undefined;
 }
 
-function mismatchIn(shape: Shape, value: unknown, words: MismatchWords): string | undefined {
+function mismatchIn(
+  shape: Shape,
+  value: unknown,
+  words: Parameters<typeof mismatchText>[1],
+): string | undefined {
   const [mismatch] = checkShape(shape, value);
   return mismatch === undefined ? undefined : mismatchText(mismatch, words);
 }

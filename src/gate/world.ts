@@ -6,7 +6,7 @@ import type { NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
-import type { RevisionOf } from '../store/revisions.ts';
+import type { OpenedState } from '../store/state.ts';
 import type { Store } from '../store/store.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -47,7 +47,7 @@ export interface World {
   readonly processes: Processes;
   readonly keptFiles: KeptFiles;
   readonly secretValues: SecretValues;
-  readonly revisionOf: RevisionOf;
+  readonly revisionOf: OpenedState['revisionOf'];
   /** Identifies this process among all that share the store. */
   readonly owner: string;
   isAlive(owner: string): Promise<boolean>;

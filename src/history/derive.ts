@@ -1,5 +1,5 @@
 import { isRecord, parseJson } from '../model/record.ts';
-import type { FormatName, Skipped, Transcript } from '../model/transcript.ts';
+import type { FormatName, Resumed, Transcript } from '../model/transcript.ts';
 import { viewOf } from '../text/lines.ts';
 import { NEWLINE } from '../wire/lines.ts';
 import { HistoryIndex, MAX_LINE_BYTES } from './history-index.ts';
@@ -11,7 +11,7 @@ export interface DerivedHistory {
   readonly records: number;
   /** The file contents that the model still has in its context, oldest first. */
   readonly sightings: readonly HistorySighting[];
-  readonly skipped: Skipped;
+  readonly skipped: Resumed['skipped'];
 }
 
 /**

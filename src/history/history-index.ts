@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
-import type { FormatName, Skipped } from '../model/transcript.ts';
+import type { FormatName, Resumed } from '../model/transcript.ts';
 import { viewOf } from '../text/lines.ts';
 import { LineScanner } from '../wire/lines.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
@@ -63,7 +63,7 @@ export class HistoryIndex {
     return this.#records;
   }
 
-  get skipped(): Skipped {
+  get skipped(): Resumed['skipped'] {
     const reasons = { ...this.#fold.reasons, ...(this.#incomplete ? { 'incomplete-line': 1 } : {}) };
     return { count: Object.values(reasons).reduce((sum, count) => sum + count, 0), reasons };
   }

@@ -1,5 +1,5 @@
 import type { Claim } from '../model/claim.ts';
-import { byPath, type Delta, type State } from '../model/delta.ts';
+import { byPath, type Delta, isOfFolder, type State } from '../model/delta.ts';
 import { COMMAND_LINE, type Entry, type NewChangeEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { defined } from '../model/record.ts';
@@ -17,7 +17,7 @@ export function claimsIn(changes: readonly NewChangeEntry[], keys?: readonly str
   const wanted = keys === undefined ? undefined : new Set(keys);
   for (const entry of changes.filter(isWork))
     for (const delta of byPath(entry.deltas)) {
-      if (wanted?.has(delta.key) === false || isFolder(delta)) continue;
+      if (wanted?.has(delta.key) === false || isOfFolder(delta)) continue;
       const id = `${entry.session}\0${delta.key}`;
       const newer = claims.get(id);
       if (newer === undefined) claims.set(id, claimOf(entry, delta));
@@ -30,10 +30,6 @@ export function claimsIn(changes: readonly NewChangeEntry[], keys?: readonly str
 /** False for a user's command and for an undo, which does not show that a session works on a file. */
 function isWork({ session, undoes, undoesPart }: NewChangeEntry): boolean {
   return session !== COMMAND_LINE && undoes === undefined && undoesPart === undefined;
-}
-
-export function isFolder({ before, after }: Delta): boolean {
-  return before.kind === 'directory' || after.kind === 'directory';
 }
 
 function claimOf(

@@ -14,12 +14,12 @@ import { type Connection, openMemory } from '../store/sqlite/connection.ts';
 import { LocalImages } from '../store/sqlite/local-images.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { collectGarbage, type GcLimits, type GcPlan, planGc } from './gc.ts';
+import { collectGarbage, planGc } from './gc.ts';
 import { verifyChain } from './verify.ts';
 
 const HOUR = 3_600_000;
 const NOW = 1000 * HOUR;
-const NO_LIMITS: GcLimits = { retentionMs: 0, quotaBytes: 0, sessionIdleMs: 0 };
+const NO_LIMITS: Parameters<typeof planGc>[1] = { retentionMs: 0, quotaBytes: 0, sessionIdleMs: 0 };
 
 class Setting {
   readonly store: Store;
@@ -49,11 +49,11 @@ class Setting {
     await this.images.keepBytes(Buffer.from(content), fingerprintOf(content));
   }
 
-  plan(limits: Partial<GcLimits>): Promise<GcPlan> {
+  plan(limits: Partial<Parameters<typeof planGc>[1]>): Promise<Awaited<ReturnType<typeof planGc>>> {
     return planGc(this, { ...NO_LIMITS, ...limits }, NOW);
   }
 
-  async collect(limits: Partial<GcLimits>): ReturnType<typeof collectGarbage> {
+  async collect(limits: Partial<Parameters<typeof planGc>[1]>): ReturnType<typeof collectGarbage> {
     const plan = await this.plan(limits);
     const keptAt = this.clock;
     this.clock = NOW;

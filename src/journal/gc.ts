@@ -3,11 +3,10 @@ import { byPath } from '../model/delta.ts';
 import type { NewChangeEntry, PendingChange } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
-import type { Sighting } from '../model/sighting.ts';
 import { countOf } from '../report/amounts.ts';
 import { plainKey } from '../store/entry-columns.ts';
 import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
-import { type EntryFilter, type SessionFilter, type Store, walkEntries } from '../store/store.ts';
+import { type EntryFilter, inSteps, type Store, walkEntries } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
 
 interface GcResult {
@@ -54,7 +53,7 @@ export async function collectGarbage({ store, images }: GcStores, plan: GcPlan):
   return { entries, sessions: plan.sessions.length, images: removed };
 }
 
-export interface GcLimits {
+interface GcLimits {
   /** Entries older than this are removed, with contents that only they need; 0 = keep all. */
   readonly retentionMs: number;
   /**
@@ -67,7 +66,7 @@ export interface GcLimits {
 }
 
 /** The entries, stored file contents and sessions that a clean-up will remove. */
-export interface GcPlan {
+interface GcPlan {
   /** The clean-up removes entries up to and including this number. */
   readonly throughSeq: number;
   readonly entries: number;
@@ -230,22 +229,6 @@ export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<
   return new Set(pending.flatMap(({ entry }) => imagesOf(entry)));
 }
 
-/** Number of concurrent queries. Each is a round trip, and there may be thousands of sessions. */
-const AT_ONCE = 64;
-
-/** Sessions, each with all its sightings. */
-async function* withSightings<T extends SessionRecord>(
-  store: Store,
-  records: readonly T[],
-): AsyncGenerator<{ readonly record: T; readonly sightings: readonly Sighting[] }> {
-  for (let at = 0; at < records.length; at += AT_ONCE) {
-    const some = records.slice(at, at + AT_ONCE);
-    yield* await Promise.all(
-      some.map(async (record) => ({ record, sightings: await store.sightings(record.id) })),
-    );
-  }
-}
-
 /**
  * Sessions that were not opened, closed or shown anything since `sinceMs`. A session's record has
  * only the times of opening and closing, so its sightings are checked as well.
@@ -253,13 +236,13 @@ async function* withSightings<T extends SessionRecord>(
 export async function idleSessions(
   store: Store,
   sinceMs: number,
-  filter: SessionFilter = {},
+  filter?: Parameters<Store['sessions']>[0],
 ): Promise<readonly SessionRecord[]> {
-  const idle: SessionRecord[] = [];
   const unused = (await store.sessions(filter)).filter(({ lastMs }) => lastMs < sinceMs);
-  for await (const { record, sightings } of withSightings(store, unused))
-    if (sightings.every((sighting) => sighting.atMs < sinceMs)) idle.push(record);
-  return idle;
+  const isIdle = await inSteps(unused, async ({ id }) =>
+    (await store.sightings(id)).every(({ atMs }) => atMs < sinceMs),
+  );
+  return unused.filter((_, index) => isIdle[index]);
 }
 
 interface PurgeRequest {
@@ -304,8 +287,10 @@ async function hashesOf(store: Store, purged: string | undefined): Promise<Reado
       .filter((delta) => isPurged(delta.key))
       .flatMap(sidesOf))
       hashes.add(sha256);
-  for await (const { sightings } of withSightings(store, await store.sessions()))
-    for (const { key, fingerprint } of sightings) if (isPurged(key)) hashes.add(fingerprint?.sha256 ?? '');
+  await inSteps(await store.sessions(), async ({ id }) => {
+    for (const { key, fingerprint } of await store.sightings(id))
+      if (isPurged(key)) hashes.add(fingerprint?.sha256 ?? '');
+  });
   // A closed session's sightings are gone, but its reads are still in the journal.
   for await (const entry of walkEntries(store, { kinds: ['read'] }))
     if (isPurged(entry.key ?? plainKey(entry))) hashes.add(entry.sha256 ?? '');

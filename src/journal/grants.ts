@@ -44,11 +44,6 @@ export async function grantsFor(
   return found.filter((grant) => grant.session === undefined || grant.session === session);
 }
 
-/** True for the granted file, and for everything in a granted folder. */
-export function grantCovers({ key: granted }: Pick<ActiveGrant, 'key'>, key: string): boolean {
-  return key === granted || key.startsWith(granted.endsWith('/') ? granted : `${granted}/`);
-}
-
 async function isUsed(store: Store, { grant, seq }: EntryOf<'grant'>): Promise<boolean> {
   for await (const use of walkEntries(store, { kinds: ['bypass'], afterSeq: seq }))
     if (use.grant?.id === grant?.id) return true;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { CHAIN_START } from '../store/chain.ts';
-import type { BrokenLink, ChainLink, ChainState, Store, StoreState } from '../store/store.ts';
+import type { BrokenLink, ChainLink, Store, StoreState } from '../store/store.ts';
 
 /** The result of a chain check: success, or the first entry that is not as written. */
 export type ChainReport =
@@ -15,7 +15,7 @@ export type ChainReport =
       readonly chain?: string;
     } & BrokenLink);
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** Called regularly with the number of entries checked and their total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
@@ -75,7 +75,8 @@ async function walk(store: Store, state: StoreState, options: VerifyOptions): Pr
 }
 
 /** A chain to check. Without a name, it is the journal's only chain. */
-type ChainPart = Pick<ChainState, 'head' | 'checkpoint'> & Partial<Pick<ChainState, 'chain' | 'known'>>;
+type ChainPart = Pick<NonNullable<StoreState['chains']>[number], 'head' | 'checkpoint'> &
+  Partial<Pick<NonNullable<StoreState['chains']>[number], 'chain' | 'known'>>;
 
 async function walkPart(
   store: Store,
@@ -116,7 +117,7 @@ function witnessed(witness: ChainLink | undefined): KnownEnds {
  * The last entries of the other chains, as each chain recorded them when it began. So later chains
  * reveal that an earlier chain was removed or shortened.
  */
-function endsKnownTo(chains: readonly ChainState[]): KnownEnds {
+function endsKnownTo(chains: readonly NonNullable<StoreState['chains']>[number][]): KnownEnds {
   const ends = new Map<string | undefined, Map<number, string>>();
   for (const { known } of chains) {
     // The cast is safe: the database server wrote `known` when the chain began, and the chain's

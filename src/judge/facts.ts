@@ -1,6 +1,6 @@
 import type { LineRange } from '../model/coverage.ts';
 import type { FileKind } from '../model/path.ts';
-import type { LostReason, Sighting } from '../model/sighting.ts';
+import type { Sighting } from '../model/sighting.ts';
 import type { Action, CopiedText, Writer } from '../model/verdict.ts';
 
 /**
@@ -33,7 +33,13 @@ export type Target =
     };
 
 /** The reason why the session has no valid sighting (record of what it was shown) of the file. */
-export type Absence = 'never' | 'changed' | 'expired' | 'recreated' | 'unverified' | LostReason;
+export type Absence =
+  | 'never'
+  | 'changed'
+  | 'expired'
+  | 'recreated'
+  | 'unverified'
+  | NonNullable<Sighting['lost']>;
 
 /** The facts for deleting a folder. */
 export interface FolderFacts {

@@ -1,7 +1,7 @@
 import { NOTHING } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
-import { type How, type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { type How, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Mark, NEVER_SEEN, type Seen, type View } from '../model/view.ts';
 import { isStub } from './facts.ts';
 import { joinViews, sameBytes, sawWhole } from './join-views.ts';
@@ -124,7 +124,10 @@ function lossOf({ n, sighting: { atMs } }: View, marks: readonly Mark[]): Mark |
 }
 
 /** Reduces a sighting to the reason why it was lost, which refusals report. */
-export function stubOf(sighting: Pick<Sighting, 'key' | 'how' | 'atMs'>, lost: LostReason): Sighting {
+export function stubOf(
+  sighting: Pick<Sighting, 'key' | 'how' | 'atMs'>,
+  lost: NonNullable<Sighting['lost']>,
+): Sighting {
   return { ...EMPTY, key: sighting.key, how: sighting.how, atMs: sighting.atMs, lost };
 }
 
@@ -137,7 +140,7 @@ export function tombstoneOf(key: string, atMs: number): Sighting {
  * Removes the shown lines, because they are no longer in the model's context. Keeps hash and stamp,
  * to detect whether the file changed.
  */
-function withoutContext(sighting: Sighting, lost: LostReason): Sighting {
+function withoutContext(sighting: Sighting, lost: NonNullable<Sighting['lost']>): Sighting {
   const { refusedContent: _refused, heldBack: _held, ...rest } = sighting;
   return { ...rest, coverage: NOTHING, lost };
 }

@@ -206,7 +206,7 @@ function isBelowOne(key: string, folders: ReadonlySet<string>): boolean {
  * Locks between processes. Each slot (a number) is one lock. If a process is killed, the kernel
  * releases its locks, or other processes detect that their owner is dead.
  */
-export interface ProcessLock {
+interface ProcessLock {
   /**
    * False if another process holds a conflicting lock. Callers never request a slot that this
    * process already holds. Without `sharing` the lock is exclusive.

@@ -46,6 +46,11 @@ export function endsOf({ key, movedFrom }: Delta): readonly string[] {
   return movedFrom === undefined ? [key] : [movedFrom.key, key];
 }
 
+/** True if a folder is or was at the path of a delta. */
+export function isOfFolder({ before, after }: Delta): boolean {
+  return before.kind === 'directory' || after.kind === 'directory';
+}
+
 /** Converts a ctime to microseconds, for `Delta.sinceUs`. */
 export function microseconds(ctimeNs: bigint): number {
   return Number(ctimeNs / 1000n);

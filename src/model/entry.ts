@@ -313,7 +313,7 @@ interface HostAnnouncement {
 }
 
 /** State saved before a host runs a shell command. */
-export interface AnnouncedCommand {
+interface AnnouncedCommand {
   /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
   /**

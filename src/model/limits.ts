@@ -1,7 +1,7 @@
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export type LimitName =
+type LimitName =
   | 'hugeBytes'
   | 'maxEditBytes'
   | 'maxReadLines'

@@ -146,7 +146,7 @@ export type CommandWrites = 'judged' | 'apply' | 'seen-only' | 'discard';
  * Settings of commands that run on an overlay layer, which keeps their writes apart until they are
  * committed; see docs/commands.md.
  */
-export interface CommandPolicy {
+interface CommandPolicy {
   /** Network access of a confined command (one that runs with the profile `confine`). */
   readonly network: 'off' | 'on';
   /**

@@ -225,7 +225,7 @@ export interface SearchResult {
   readonly matches: number;
 }
 
-export type Freshness = 'unseen' | 'fresh' | 'stale' | 'deleted' | 'missing' | 'unverifiable';
+type Freshness = 'unseen' | 'fresh' | 'stale' | 'deleted' | 'missing' | 'unverifiable';
 
 export interface FileStatus {
   readonly path: string;
@@ -272,14 +272,14 @@ export interface UndoResult {
 }
 
 /** A path that an undo cannot restore, and why. */
-export interface LeftFile {
+interface LeftFile {
   readonly path: string;
   readonly code: RefusalCode;
   readonly reason: string;
 }
 
 /** The effect of a command on one path. */
-export interface CommandFile {
+interface CommandFile {
   /** The path, relative to the root. */
   readonly path: string;
   readonly did: 'created' | 'changed' | 'deleted' | 'permissions';
@@ -292,7 +292,7 @@ export interface CommandFile {
 }
 
 /** The output of a command, bounded. */
-export interface CommandOutput {
+interface CommandOutput {
   /** The whole output, or its beginning. */
   readonly head: string;
   /** The end of the output; absent if `head` is the whole output. */

@@ -233,7 +233,7 @@ export type Command = string | readonly string[] | KeptCommand;
  * The id of the stored writes of a refused command. Applying these writes overwrites changes that
  * other programs have made to the same files since.
  */
-export interface KeptCommand {
+interface KeptCommand {
   readonly kept: string;
 }
 

@@ -318,7 +318,7 @@ function namesIn(names: readonly string[]): string {
 }
 
 /** The words that a sentence about a mismatch uses. */
-export interface MismatchWords {
+interface MismatchWords {
   /** The kind of thing that a path names: `argument`, `key`, `option` or `field`. */
   readonly noun: string;
   /** The checked value as a whole, for example `the arguments` or `a change`. */

@@ -40,7 +40,7 @@ export function shownAs({ clamped, redacted, notText }: SightingFlags): readonly
 }
 
 /** The reason why the shown text is no longer in the session's context. */
-export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
+type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 
 /** Lines that were shown together, and the SHA-256 of their bytes, line endings included. */
 export interface SeenPage extends LineRange {

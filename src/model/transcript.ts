@@ -19,7 +19,7 @@ export type FormatName = (typeof FORMAT_NAMES)[number];
 export type Transcript = string | Uint8Array | readonly unknown[] | JsonRecord;
 
 /** Number of skipped lines, records and calls, by reason. */
-export interface Skipped {
+interface Skipped {
   readonly count: number;
   readonly reasons: Readonly<Record<string, number>>;
 }

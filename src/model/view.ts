@@ -1,4 +1,4 @@
-import type { LostReason, Sighting } from './sighting.ts';
+import type { Sighting } from './sighting.ts';
 
 /**
  * One view: what one answer, change or report showed a session of one path. Views are only added.
@@ -21,7 +21,7 @@ export interface View {
 export interface Mark {
   /** The number of the row. Views with a greater number are newer than the loss. */
   readonly n: number;
-  readonly lost: Extract<LostReason, 'compacted' | 'rewound' | 'forgotten'>;
+  readonly lost: 'compacted' | 'rewound' | 'forgotten';
   /** `stamp`: the session still knows which bytes it saw last. `nothing`: not even that. */
   readonly keeps: 'stamp' | 'nothing';
   /** Only views shown after this time are lost. Absent: all. */

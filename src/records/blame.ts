@@ -4,20 +4,19 @@ import { readSnapshot } from '../disk/read.ts';
 import type { State } from '../model/delta.ts';
 import { byPath, lastAt } from '../model/delta.ts';
 import type { ChangeEntry } from '../model/entry.ts';
-import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { headRevision, repositoryAround } from '../process/git.ts';
 import { unreadableRefusal } from '../session/reading.ts';
-import type { Images } from '../store/images.ts';
 import { walkEntries } from '../store/store.ts';
 import { looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
 import { isSecretPath, masked } from '../text/secrets.ts';
 import { Workspace } from '../workspace/workspace.ts';
+import { findBytes } from './path-diffs.ts';
 import type { Records } from './records.ts';
 
 const MAX_BYTES = 8 << 20;
@@ -69,8 +68,9 @@ export async function blame(records: Records, { cwd, path, secrets }: BlameOptio
   const { absolute, key, live, fingerprint } = found;
   const bytesOf = async (wanted: Fingerprint): Promise<Uint8Array | undefined> => {
     if (wanted.sha256 === fingerprint.sha256) return live;
-    if (wanted.size > MAX_BYTES) return undefined;
-    return keptBytes(records.images, wanted);
+    const place = { root: parse(absolute).root, key, maxBytes: MAX_BYTES };
+    const found = await findBytes(records.images, wanted, place);
+    return 'bytes' in found ? found.bytes : undefined;
   };
   const course = new Course();
   for (const { entry, before, after } of await versionsOf(records, key)) {
@@ -94,17 +94,6 @@ export async function blame(records: Records, { cwd, path, secrets }: BlameOptio
     };
   });
   return { ok: true, absolute, lines };
-}
-
-/** Stored bytes; undefined if they are not stored, or if another program has overwritten them. */
-async function keptBytes(images: Images, wanted: Fingerprint): Promise<Uint8Array | undefined> {
-  if (!(await images.has(wanted.sha256))) return undefined;
-  try {
-    return await images.read(wanted);
-  } catch (error) {
-    if (error instanceof Fault) return undefined;
-    throw error;
-  }
 }
 
 interface LiveFile {

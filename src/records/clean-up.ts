@@ -1,14 +1,7 @@
-import { dropFromShelf, leftoversOnShelf, purgeShelf, type ShelfFile } from '../disk/shelf.ts';
+import { dropFromShelf, leftoversOnShelf, purgeShelf } from '../disk/shelf.ts';
 import { clearOldShelf, type LateWrite, noteLateWrites } from '../gate/late-writes.ts';
 import type { World } from '../gate/world.ts';
-import {
-  collectGarbage,
-  type GcLimits,
-  type GcPlan,
-  planGc,
-  purgeImages,
-  storedUsage,
-} from '../journal/gc.ts';
+import { collectGarbage, planGc, purgeImages, storedUsage } from '../journal/gc.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ExpiredWork } from '../process/processes.ts';
@@ -26,7 +19,7 @@ interface CleanUpRequest {
 }
 
 /** The result of a clean-up, or of its dry run. */
-export interface CleanUpReport {
+interface CleanUpReport {
   readonly dryRun: boolean;
   readonly removed: {
     readonly entries: number;
@@ -87,7 +80,7 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
 }
 
 /** The number of entries that a clean-up would remove. */
-async function countEntries({ store }: World, plan: GcPlan): Promise<number> {
+async function countEntries({ store }: World, plan: Awaited<ReturnType<typeof planGc>>): Promise<number> {
   // Without `snapshot`, the numbers of the entries have no gaps, so the plan's count is exact.
   return store.snapshot === undefined
     ? plan.entries
@@ -100,7 +93,7 @@ async function countMatching(store: Store, filter: EntryFilter): Promise<number>
   return count;
 }
 
-function limitsOf({ journal }: Policy, request: CleanUpRequest): GcLimits {
+function limitsOf({ journal }: Policy, request: CleanUpRequest): Parameters<typeof planGc>[1] {
   return {
     retentionMs: request.retentionMs ?? journal.retentionMs,
     quotaBytes: request.quotaBytes ?? journal.quotaBytes,
@@ -108,7 +101,7 @@ function limitsOf({ journal }: Policy, request: CleanUpRequest): GcLimits {
   };
 }
 
-function usageOf(files: readonly ShelfFile[]): ImageUsage {
+function usageOf(files: readonly ReturnType<typeof leftoversOnShelf>[number][]): ImageUsage {
   return { count: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0) };
 }
 
@@ -152,7 +145,7 @@ function purgeOne(
 }
 
 /** The size of the state on disk. */
-export interface StateSize {
+interface StateSize {
   readonly entries: number;
   readonly storeBytes: number;
   readonly images: ImageUsage;

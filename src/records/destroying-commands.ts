@@ -15,7 +15,7 @@ type Work =
   | 'old commits';
 
 /** A command that destroys work, if there was some. No line shows whether there was. */
-export interface DestroyingCommand {
+interface DestroyingCommand {
   /** The program, its verb and the option that matters: `git reset --hard`, `rm -rf`. */
   readonly command: string;
   readonly work: Work;

@@ -1,10 +1,11 @@
 import { isAbsolute } from 'node:path';
 import { lastAt } from '../model/delta.ts';
 import type { Entry, EntryKind } from '../model/entry.ts';
+import { isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import { entryKeys } from '../store/entry-columns.ts';
-import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
-import { canonicalPath, isInScope, Scope, type ScopeRequest } from './scope.ts';
+import { type EntryFilter, lastChange, type Store, walkEntries } from '../store/store.ts';
+import { canonicalPath, Scope, type ScopeRequest } from './scope.ts';
 
 /** The user's choice of entries. */
 export interface EntryRequest extends ScopeRequest {
@@ -73,13 +74,13 @@ export class EntryChoice {
   async #removedFolder(store: Store): Promise<string | undefined> {
     const key = this.#missing;
     if (key === undefined) return undefined;
-    const last = await store.lastChange(key);
+    const last = await lastChange(store, key);
     return lastAt(last?.deltas, key)?.before.kind === 'directory' ? key : undefined;
   }
 
   #fits(entry: Entry, folder: string | undefined): boolean {
     if (this.#continued === 'hidden' && entry.kind === 'session' && entry.event === 'continued') return false;
-    return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
+    return folder === undefined || [...pathsOf(entry)].some((key) => isWithin(key, folder));
   }
 }
 

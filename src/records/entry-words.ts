@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path';
-import { byPath, type Delta } from '../model/delta.ts';
+import { byPath, isOfFolder } from '../model/delta.ts';
 import type { ChangeEntry, Entry, EntryOf } from '../model/entry.ts';
 import type { ShownAs } from '../model/sighting.ts';
 import { clip, phrase } from '../report/bounded.ts';
@@ -84,9 +84,8 @@ export function absolutePathOf({ root, path }: Pick<Entry, 'root' | 'path'>): st
 
 function changeWords(entry: ChangeEntry): string {
   // Folders created or removed along with a file are not counted.
-  const isFile = ({ before, after }: Delta): boolean =>
-    ![before, after].some((side) => side.kind === 'directory');
-  const { shown, gits } = apartFromGit(byPath(entry.deltas).filter(isFile), ({ relative }) => relative);
+  const changed = byPath(entry.deltas).filter((delta) => !isOfFolder(delta));
+  const { shown, gits } = apartFromGit(changed, ({ relative }) => relative);
   const files = new Set(shown.map(({ key }) => key)).size;
   const counted = files > 1 && entry.action !== 'move' ? [`${files} files`] : [];
   const named = gits.length === 0 ? counted : [...counted, GITS_OWN_FILES];

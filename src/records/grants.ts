@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { relative } from 'node:path';
 import { type ActiveGrant, activeGrants } from '../journal/grants.ts';
 import { COMMAND_LINE, type Entry, type EntryOf, type NewEntry } from '../model/entry.ts';
+import { isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { Records } from './records.ts';
-import { canonicalPath, isInScope, type Scope } from './scope.ts';
+import { canonicalPath, type Scope } from './scope.ts';
 import { surroundings } from './status-views.ts';
 
 /** A grant (permission to change files without reading them) in the form shown to users. */
-export interface GrantView {
+interface GrantView {
   readonly id: string;
   /** Full path of the file or folder. */
   readonly path: string;
@@ -37,14 +38,14 @@ export async function giveGrant(records: Records, request: GrantRequest): Promis
   const { session, once, untilMs, nowMs } = request;
   const { key } = canonicalPath(request.cwd, request.path);
   const { roots } = await surroundings(records, request.scope);
-  const root = roots.find((each) => isInScope(key, each)) ?? canonicalPath(request.cwd, '.').key;
+  const root = roots.find((each) => isWithin(key, each)) ?? canonicalPath(request.cwd, '.').key;
   const grant: NonNullable<EntryOf<'grant'>['grant']> = {
     id: `g${randomBytes(4).toString('hex')}`,
     ...(session === undefined ? {} : { session }),
     ...(once === true ? { once } : {}),
     ...defined({ untilMs }),
   };
-  const path = isInScope(key, root) ? relative(root, key) : key;
+  const path = isWithin(key, root) ? relative(root, key) : key;
   await records.store.record({
     entries: [{ kind: 'grant', atMs: nowMs, session: COMMAND_LINE, root, path, key, grant }],
   });

@@ -8,7 +8,7 @@ import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { openRangeLock } from '../lock/locks.ts';
 import { dropCompiledCode } from '../process/compile-cache.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
-import type { FleetHealth } from '../store/postgres/open.ts';
+import type { inspectFleet } from '../store/postgres/open.ts';
 import { inspectHome } from '../store/prepare-home.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { RecordsPlace } from './records.ts';
@@ -32,14 +32,16 @@ export async function storeHealth({ store: url, home }: RecordsPlace): Promise<C
  * Connection, latency, schema, clock and size of a store that machines share; undefined for other
  * stores.
  */
-export async function fleetHealth(url: string): Promise<FleetHealth | undefined> {
+export async function fleetHealth(
+  url: string,
+): Promise<Awaited<ReturnType<typeof inspectFleet>> | undefined> {
   if (!isFleetUrl(url)) return undefined;
-  const { inspectFleet } = await import('../store/postgres/open.ts');
-  return inspectFleet(url);
+  const { inspectFleet: inspect } = await import('../store/postgres/open.ts');
+  return inspect(url);
 }
 
 /** The guarantees that the file system of a folder allows. */
-export interface FolderHealth {
+interface FolderHealth {
   /** The folder's canonical path, without links. */
   readonly root: string;
   readonly guarantee: Workspace['guarantee'];

@@ -1,9 +1,7 @@
 import { join } from 'node:path';
-import type { ChainReport, VerifyOptions } from '../journal/verify.ts';
-import { byPath } from '../model/delta.ts';
+import type { ChainReport, verifyChain } from '../journal/verify.ts';
 import { ENTRY_KINDS } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
 import {
   ANY,
   checkShape,
@@ -57,7 +55,7 @@ export interface Journal {
    */
   blame(path: string): Promise<Outcome<Blame>>;
   /** Checks that no entry was removed or altered. */
-  verify(options?: VerifyOptions): Promise<ChainReport>;
+  verify(options?: Parameters<typeof verifyChain>[1]): Promise<ChainReport>;
   close(): Promise<void>;
 }
 
@@ -134,21 +132,8 @@ async function* sightingsOf(
       if (key === undefined || sighting.key === key) yield { session: id, ...sighting };
 }
 
-async function imageOf(records: Records, sha256: string): Promise<Uint8Array | undefined> {
-  if (!/^[0-9a-f]{64}$/.test(sha256) || !(await records.images.has(sha256))) return undefined;
-  const fingerprint = await fingerprintFor(records, sha256);
-  return fingerprint === undefined ? undefined : records.images.read(fingerprint);
-}
-
-/**
- * Finds the fingerprint with this hash in the journal, or in what sessions have read. Its size is
- * needed because the stored file may have grown: a program may still append to it.
- */
-async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
-  for await (const { deltas } of walkEntries(records.store, { kinds: ['change'] }))
-    for (const side of byPath(deltas).flatMap(({ before, after }) => [before, after]))
-      if (side.kind === 'file' && side.fingerprint.sha256 === sha256) return side.fingerprint;
-  for await (const { fingerprint } of sightingsOf(records, {}))
-    if (fingerprint?.sha256 === sha256) return fingerprint;
-  return undefined;
+async function imageOf({ images }: Records, sha256: string): Promise<Uint8Array | undefined> {
+  if (!/^[0-9a-f]{64}$/.test(sha256) || !(await images.has(sha256))) return undefined;
+  // Contents are found and verified by their hash alone.
+  return images.read({ sha256, size: 0 });
 }

@@ -21,7 +21,7 @@ const MAX_BYTES = 32 << 20;
 const NOTHING = Buffer.alloc(0);
 
 /** The change of one path. */
-export interface PathDiff {
+interface PathDiff {
   /** The change besides its lines, such as another mode, or the reason why there are no lines. */
   readonly note?: string;
   readonly lines?: UnifiedDiff;
@@ -53,7 +53,10 @@ export async function pathDiff(
     return { ...noted, truncated: false };
   const bytes: Uint8Array[] = [];
   for (const side of sides) {
-    const found = await bytesOf(images, side, { ...effect, maxBytes });
+    const found =
+      side.kind === 'file'
+        ? await findBytes(images, side.fingerprint, { ...effect, maxBytes })
+        : { bytes: NOTHING };
     if ('missing' in found) return { note: found.missing, truncated: true };
     bytes.push(found.bytes);
   }
@@ -150,19 +153,6 @@ interface FilePlace {
 /** The bytes of a file before or after a change, or the reason why they are missing. */
 type FoundBytes = { readonly bytes: Uint8Array } | { readonly missing: string };
 
-/** The bytes in one state of a path: none if nothing is there. */
-async function bytesOf(
-  images: Images,
-  side: State,
-  { maxBytes, ...at }: FilePlace & { readonly maxBytes: number },
-): Promise<FoundBytes> {
-  if (side.kind !== 'file') return { bytes: NOTHING };
-  const { size } = side.fingerprint;
-  return size > maxBytes
-    ? { missing: `too large to compare: ${byteSize(size)}` }
-    : findBytes(images, side.fingerprint, at);
-}
-
 /** A text by the fingerprint of its file; undefined if its bytes are not kept, too large or not text. */
 export async function findText(
   images: Images,
@@ -170,8 +160,7 @@ export async function findText(
   at: FilePlace,
 ): Promise<string | undefined> {
   if (wanted === undefined) return undefined;
-  const side = { kind: 'file', fingerprint: wanted, mode: 0, kept: true } as const;
-  const found = await bytesOf(images, side, { ...at, maxBytes: MAX_TEXT_BYTES });
+  const found = await findBytes(images, wanted, { ...at, maxBytes: MAX_TEXT_BYTES });
   return 'bytes' in found ? decodeText(found.bytes)?.text : undefined;
 }
 
@@ -183,7 +172,12 @@ export const MAX_TEXT_BYTES: number = 4 << 20;
  * unchanged. Bytes are stored only when a later change replaces them, so the newest bytes are only
  * in the file.
  */
-async function findBytes(images: Images, wanted: Fingerprint, at: FilePlace): Promise<FoundBytes> {
+export async function findBytes(
+  images: Images,
+  wanted: Fingerprint,
+  { maxBytes, ...at }: FilePlace & { readonly maxBytes: number },
+): Promise<FoundBytes> {
+  if (wanted.size > maxBytes) return { missing: `too large to compare: ${byteSize(wanted.size)}` };
   try {
     if (await images.has(wanted.sha256)) return { bytes: await images.read(wanted) };
     const live = await readLive(at, wanted.size);

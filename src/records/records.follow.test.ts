@@ -7,7 +7,7 @@ import { Records } from './records.ts';
 
 await describePostgres('a followed journal of a fleet', (server) => {
   it('contains each entry that was recorded since the cursor, also before the first query', async () => {
-    const records = await Records.openOrCreate({ home: scratch().home, store: server.url() });
+    const records = await Records.open({ home: scratch().home, store: server.url() }, 'make');
     onTestFinished(() => records.close());
     const record = (path: string) => records.store.record({ entries: [readEntry({ path })] });
     await record('listed.ts');

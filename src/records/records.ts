@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import { type ChainReport, type VerifyOptions, verifyChain } from '../journal/verify.ts';
+import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { type ChangeEntry, COMMAND_LINE, type Entry } from '../model/entry.ts';
 import type { Images } from '../store/images.ts';
-import { openRecordedState, type RecordedState } from '../store/open-state.ts';
-import type { FleetView } from '../store/state.ts';
+import { openRecordedState } from '../store/open-state.ts';
+import type { RecordedState } from '../store/state.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 import type { EntryChoice } from './entry-choice.ts';
 import { canonicalPath } from './scope.ts';
@@ -23,7 +23,7 @@ export interface RecordsPlace {
 }
 
 /** An entry and, if machines share the store, the name of the workspace that contains its root. */
-export type FleetEntry = Entry & { readonly workspace?: string };
+type FleetEntry = Entry & { readonly workspace?: string };
 
 /** The interval at which a followed journal is queried for new entries. */
 const FOLLOW_MS = 300;
@@ -42,7 +42,7 @@ export class Records {
   readonly store: Store;
   readonly images: Images;
   /** Present if machines share the records. */
-  readonly fleet: FleetView | undefined;
+  readonly fleet: RecordedState['fleet'];
 
   private constructor({ store, images, fleet }: RecordedState) {
     this.fleet = fleet;
@@ -50,22 +50,17 @@ export class Records {
     this.images = images;
   }
 
-  /** Opens the records without creating any. A store that does not exist yet counts as empty. */
-  static async open(place: RecordsPlace): Promise<Records> {
-    return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'empty' }));
+  /** Opens the records. By default creates nothing: a store that does not exist yet counts as empty. */
+  static async open(place: RecordsPlace, missing: 'empty' | 'make' = 'empty'): Promise<Records> {
+    const { home, workspace, store } = place;
+    const folders = (place.folders ?? []).map((folder) => canonicalPath('/', folder).absolute);
+    const name = workspace === undefined ? undefined : { workspace, roots: folders };
+    return new Records(await openRecordedState(store, { home, folders, name, missing }));
   }
 
   /** The records of an open workspace. Do not close them: the workspace closes its own state. */
   static over(state: RecordedState): Records {
     return new Records(state);
-  }
-
-  /**
-   * Opens the records, and creates the store if it is missing. For callers that wait for the first
-   * entry or write one.
-   */
-  static async openOrCreate(place: RecordsPlace): Promise<Records> {
-    return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'make' }));
   }
 
   /** The chosen entries, newest first. With `until`, only entries up to that position. */
@@ -137,14 +132,10 @@ export class Records {
    * `SHORTEST_ID` characters.
    */
   async shortIds(changes: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const shorten = async (change: string): Promise<readonly [string, string]> => {
-      for (let length = SHORTEST_ID; length < change.length; length += 1) {
-        const short = change.slice(0, length);
-        if ((await this.changesNamed(short)).length === 1) return [change, short];
-      }
-      return [change, change];
-    };
-    return new Map(await Promise.all([...new Set(changes)].map(shorten)));
+    const all = [...new Set(changes)].map(
+      async (id) => [id, await shortest(id, (prefix) => this.changesNamed(prefix))] as const,
+    );
+    return new Map(await Promise.all(all));
   }
 
   /**
@@ -164,12 +155,10 @@ export class Records {
     const long = new Set(sessions.filter((id) => UUID.test(id)));
     if (long.size === 0) return new Map();
     const ids = await this.#sessionIds();
-    const shorten = (id: string): string => {
-      let length = SHORTEST_ID;
-      while (length < id.length && namedBy(id.slice(0, length), ids).length > 1) length += 1;
-      return id.slice(0, length);
-    };
-    return new Map(ids.filter((id) => long.has(id)).map((id) => [id, shorten(id)]));
+    const all = ids
+      .filter((id) => long.has(id))
+      .map(async (id) => [id, await shortest(id, async (prefix) => namedBy(prefix, ids))] as const);
+    return new Map(await Promise.all(all));
   }
 
   async #sessionIds(): Promise<readonly string[]> {
@@ -199,7 +188,7 @@ export class Records {
   }
 
   /** Verifies the hash chain of the journal's entries. */
-  verify(options?: VerifyOptions): Promise<ChainReport> {
+  verify(options?: Parameters<typeof verifyChain>[1]): Promise<ChainReport> {
     return verifyChain(this.store, options);
   }
 
@@ -220,14 +209,17 @@ export class Records {
   }
 }
 
+/** The shortest beginning of an id that names it alone, of at least `SHORTEST_ID` characters. */
+async function shortest(id: string, named: (prefix: string) => Promise<readonly unknown[]>): Promise<string> {
+  for (let length = SHORTEST_ID; length < id.length; length += 1) {
+    const short = id.slice(0, length);
+    if ((await named(short)).length === 1) return short;
+  }
+  return id;
+}
+
 /** The ids that begin with a text, without the sub-agents of the others. */
 function namedBy(prefix: string, ids: readonly string[]): readonly string[] {
   const found = ids.filter((id) => id.startsWith(prefix));
   return found.filter((id) => !found.some((other) => id.startsWith(`${other}/`)));
-}
-
-function recordedAt(place: RecordsPlace) {
-  const { home, workspace } = place;
-  const folders = (place.folders ?? []).map((folder) => canonicalPath('/', folder).absolute);
-  return workspace === undefined ? { home, folders } : { home, folders, name: { workspace, roots: folders } };
 }

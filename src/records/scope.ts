@@ -1,4 +1,5 @@
 import { parse, resolve } from 'node:path';
+import { isWithin } from '../model/path.ts';
 import { repositoryAround, worktreesAround } from '../process/git.ts';
 import type { EntryFilter } from '../store/store.ts';
 import { Workspace } from '../workspace/workspace.ts';
@@ -36,7 +37,7 @@ export class Scope {
 
   includes(root: string): boolean {
     const { folders } = this;
-    return folders?.some((folder) => isInScope(folder, root) || isInScope(root, folder)) ?? true;
+    return folders?.some((folder) => isWithin(folder, root) || isWithin(root, folder)) ?? true;
   }
 }
 
@@ -44,13 +45,6 @@ export class Scope {
 function otherWorktrees(folder: string): readonly string[] {
   const own = repositoryAround(folder);
   return worktreesAround(folder).filter((top) => top !== own);
-}
-
-/** True for the folder itself and everything below it. Both paths are canonical. */
-export function isInScope(path: string, folder: string): boolean {
-  if (path === folder) return true;
-  const prefix = /[\\/]$/.test(folder) ? folder : `${folder}/`;
-  return path.startsWith(prefix);
 }
 
 /** A path without links. Parts that do not exist are kept as given. */

@@ -7,7 +7,7 @@ import { surroundings } from './status-views.ts';
 
 it.each([30, 4])('lists a session first that was opened long ago and is in use, among %i', async (count) => {
   const { home } = scratch();
-  const records = await Records.openOrCreate({ home, store: `sqlite:${home}/lookfirst.db` });
+  const records = await Records.open({ home, store: `sqlite:${home}/lookfirst.db` }, 'make');
   onTestFinished(() => records.close());
   const { store } = records;
   for (let i = 0; i < count; i += 1)

@@ -6,7 +6,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
-import type { EntryFilter, Store } from '../store/store.ts';
+import { type EntryFilter, inSteps, type Store } from '../store/store.ts';
 import { Knowledge } from '../views/knowledge.ts';
 import { isPrevented } from './judged-refusals.ts';
 import type { Records } from './records.ts';
@@ -16,7 +16,7 @@ import { canonicalPath, type Scope } from './scope.ts';
  * A session with its newest turn. If machines share the store, also the machine and workspace where
  * it works.
  */
-export interface PlacedSession extends SessionRecord {
+interface PlacedSession extends SessionRecord {
   /**
    * The label or id of the session's newest turn. Absent if the turn is older than the last `MAX_TURNS` turns in scope.
    */
@@ -127,8 +127,8 @@ export async function fileView(
   if (!outcome.ok) return { ok: false, refusal: { ...outcome.refusal, path: request.path } };
   const { key, root, relative } = outcome.path;
   const viewers = await viewersOf(world, request, key);
-  const [lastChange, views] = await Promise.all([
-    world.store.lastChange(key),
+  const [[last], views] = await Promise.all([
+    world.store.entries({ key, kinds: ['change'], limit: 1 }),
     inSteps(viewers, (knowledge) => status(world, knowledge, absolute)),
   ]);
   const seenBy = viewers.flatMap(({ session }, index): SeenFile[] => {
@@ -137,9 +137,9 @@ export async function fileView(
     const client = request.sessions.find(({ id }) => id === session)?.client;
     return file === undefined ? [] : [{ session, ...(client === undefined ? {} : { client }), file }];
   });
-  const author = request.sessions.find(({ id }) => id === lastChange?.session);
-  const lastClient = author === undefined ? await clientOf(sessions, lastChange) : author.client;
-  return { ok: true, view: { root, relative, exists: outcome.exists, lastChange, lastClient, seenBy } };
+  const author = request.sessions.find(({ id }) => id === last?.session);
+  const lastClient = author === undefined ? await clientOf(sessions, last) : author.client;
+  return { ok: true, view: { root, relative, exists: outcome.exists, lastChange: last, lastClient, seenBy } };
 }
 
 /** The files a session has seen, most recently seen first. */
@@ -205,25 +205,8 @@ async function viewersOf(
   });
 }
 
-/**
- * Maximum number of queries in progress. A shared store may have thousands of sessions. If all
- * queries were sent together, the last ones would exceed their deadlines.
- */
-const AT_ONCE = 200;
-
-/**
- * Runs the work for all items, up to `AT_ONCE` at a time. If the store is on another machine,
- * queries that are sent together take only one round trip.
- */
-async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
-  const results: R[] = [];
-  for (let at = 0; at < items.length; at += AT_ONCE)
-    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))));
-  return results;
-}
-
 /** Numbers of the harm that the gate kept away in a week. */
-export interface PreventedHarm {
+interface PreventedHarm {
   /** Refused changes that would have destroyed bytes the session had not seen. */
   readonly overwritesStopped: number;
   /** Edits of files that had changed since the session saw them, applied with both changes kept. */
@@ -263,7 +246,7 @@ export async function preventedHarm({ store }: Stored, request: WeekRequest): Pr
 }
 
 /** Entries of the last seven days: their number, at most `MAX_COUNTED`, and the newest one. */
-export interface CountedEntries {
+interface CountedEntries {
   readonly count: number;
   readonly newest: Entry | undefined;
 }

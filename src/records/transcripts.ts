@@ -18,12 +18,7 @@ import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
 import { type FoundTranscript, findTranscripts, openTranscript } from '../store/transcript-file.ts';
-import { type DestroyingCommand, destroyingCommands } from './destroying-commands.ts';
-
-/** The lines that the model of a conversation has been shown, from its transcript. */
-export type TranscriptSightings = DerivedHistory;
-/** A problem found in a conversation. */
-export type TranscriptFinding = AuditFinding;
+import { destroyingCommands } from './destroying-commands.ts';
 
 interface ReadTranscriptOptions {
   /** The base of relative paths in these options. */
@@ -41,7 +36,7 @@ interface ReadTranscriptOptions {
 }
 
 /** Reads a transcript file of any size. */
-export function readTranscript(path: string, options: ReadTranscriptOptions): Promise<TranscriptSightings> {
+export function readTranscript(path: string, options: ReadTranscriptOptions): Promise<DerivedHistory> {
   const { base, format, cwd, root } = options;
   const transcript = openTranscript(resolve(base, path));
   return deriveSightingsFrom(reported(transcript, options.onProgress), {
@@ -65,7 +60,7 @@ async function* reported(
 }
 
 /** The audit of one conversation that changed files. */
-export interface AuditedTranscript extends FoundTranscript {
+interface AuditedTranscript extends FoundTranscript {
   readonly audit: Audit;
 }
 
@@ -120,7 +115,7 @@ type AuditFinding = {
       readonly kind: 'blind-overwrite' | 'outdated-edit' | 'shell-write';
     }
   /** A command that can destroy work has run. `path`: the first path that it removes, or the folder where git works. */
-  | ({ readonly kind: 'destroying-command' } & Omit<DestroyingCommand, 'paths'>)
+  | ({ readonly kind: 'destroying-command' } & Omit<ReturnType<typeof destroyingCommands>[number], 'paths'>)
 );
 
 interface Audit {

@@ -1,10 +1,10 @@
 import { isUndo, UndoHistory } from '../journal/undo-history.ts';
-import { byPath, type Delta, endsOf } from '../model/delta.ts';
+import { byPath, endsOf, isOfFolder } from '../model/delta.ts';
 import type { ChangeEntry, Entry, EntryOf } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { GitPosition, TurnMark } from '../model/turn.ts';
-import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
+import { type Store, walkEntries } from '../store/store.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
@@ -63,29 +63,17 @@ async function marksFor(
   const { scope, session, name, before } = request;
   const filter = { ...scope.filter, kinds: ['turn'], ...defined({ session, beforeSeq: before }) } as const;
   const limit = limitOf(request);
-  if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, log });
   const marks: EntryOf<'turn'>[] = [];
-  for await (const entry of walkEntries(store, filter)) marks.push(entry);
-  if (name === undefined) return marks;
+  const turns = new Set<string>();
+  for await (const entry of walkEntries(store, filter)) {
+    // The entries of a turn may lie between those of others. So more turns are searched than wanted.
+    if (name === undefined && turns.add(log.nameOf(entry)).size > 2 * limit) break;
+    marks.push(entry);
+  }
+  const wanted = new Set([...turns].slice(0, limit));
+  if (name === undefined) return marks.filter((mark) => wanted.has(log.nameOf(mark)));
   const exact = marks.filter(({ turn, label }) => turn === name || label === name);
   return exact.length > 0 ? exact : marks.filter(({ turn }) => turn.startsWith(name));
-}
-
-/** The first query asks for this many entries per turn. If turns have more, a larger query follows. */
-const MARKS_PER_TURN = 4;
-
-async function newestMarks(
-  store: Store,
-  filter: EntryFilter<'turn'>,
-  { limit, log }: { readonly limit: number; readonly log: Pick<TurnLog, 'nameOf'> },
-): Promise<readonly EntryOf<'turn'>[]> {
-  for (let most = limit * MARKS_PER_TURN; ; most *= MARKS_PER_TURN) {
-    const marks = await store.entries({ ...filter, limit: most });
-    const turns = new Set(marks.map((mark) => log.nameOf(mark)));
-    const wanted = new Set([...turns].slice(0, limit));
-    if (turns.size > limit || marks.length < most)
-      return marks.filter((mark) => wanted.has(log.nameOf(mark)));
-  }
 }
 
 /** The parent of each sub-agent's session. */
@@ -205,8 +193,6 @@ class TurnLog {
 
 function filesOf(entry: ChangeEntry): string[] {
   const deltas = byPath(entry.deltas);
-  const isFile = ({ before, after }: Delta): boolean =>
-    before.kind !== 'directory' && after.kind !== 'directory';
-  const files = deltas.filter(isFile);
+  const files = deltas.filter((delta) => !isOfFolder(delta));
   return (files.length === 0 ? deltas : files).map(({ relative }) => relative);
 }

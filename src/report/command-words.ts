@@ -1,4 +1,4 @@
-import type { CommandFile, RunResult } from '../model/results.ts';
+import type { RunResult } from '../model/results.ts';
 import { countOf } from './amounts.ts';
 import { pathText, phrase, quotation } from './bounded.ts';
 import { describeNotice } from './describe-notice.ts';
@@ -75,7 +75,7 @@ export function changeWords(result: RunResult): string[] {
   ];
 }
 
-function fileWords(file: CommandFile): string[] {
+function fileWords(file: RunResult['files'][number]): string[] {
   const { path, did, kind, added, removed, diff } = file;
   const thing = kind === 'directory' ? 'folder ' : kind === 'link' ? 'link ' : '';
   const what = did === 'permissions' ? 'changed the permissions of' : did;

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { FindOptions } from '../model/session.ts';
-import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
+import { Workspace } from '../workspace/workspace.ts';
 import { findFiles, type SearchWorld } from './find.ts';
 
-function open(places: Scratch, options: WorkspaceSettings = {}): SearchWorld {
+function open(places: Scratch, options: NonNullable<Parameters<typeof Workspace.open>[1]> = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);
   onTestFinished(() => workspace.close());
   return { workspace };

@@ -1,12 +1,5 @@
 import { kindOf } from '../disk/read.ts';
-import {
-  DEFAULT_LIMITS,
-  findRipgrep,
-  type RipgrepEnd,
-  type RipgrepSource,
-  type RunLimits,
-  runRipgrep,
-} from '../disk/ripgrep.ts';
+import { DEFAULT_LIMITS, findRipgrep, type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
 import { type FileGlob, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { NewestFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -130,11 +123,11 @@ export interface SearchWorld {
   readonly policy?: Pick<Policy, 'secrets'>;
   readonly secretValues?: KnownSecrets;
   /** The ripgrep binary and its limits, for tests and unusual installations. */
-  readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
+  readonly ripgrep?: Parameters<typeof findRipgrep>[0] & { readonly limits?: typeof DEFAULT_LIMITS };
 }
 
 /** Time and memory limits of one search. */
-export function runLimits({ policy, ripgrep }: SearchWorld): RunLimits {
+export function runLimits({ policy, ripgrep }: SearchWorld): typeof DEFAULT_LIMITS {
   if (ripgrep?.limits !== undefined) return ripgrep.limits;
   return policy === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, timeMs: LIMITS.maxReadMs };
 }

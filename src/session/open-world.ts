@@ -18,7 +18,7 @@ import { commonGitFolder } from '../process/git.ts';
 import { Processes } from '../process/processes.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
-import type { WorkspaceName } from '../store/state.ts';
+import type { FleetOptions } from '../store/state.ts';
 import type { Guarantee } from '../workspace/pinned.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import { keepPolicyOutOfReach, keepStateOutOfReach } from './out-of-reach.ts';
@@ -38,9 +38,9 @@ export interface WorldOptions {
    * With PostgreSQL: the name to save for folders that a user gives to a command. From then on,
    * these folders belong to the workspace with that name.
    */
-  readonly saveAs?: WorkspaceName | undefined;
+  readonly saveAs?: FleetOptions['saveAs'];
   /** Like `saveAs`, for a command that only reads: the name is not saved. */
-  readonly readAs?: WorkspaceName | undefined;
+  readonly readAs?: FleetOptions['saveAs'];
   /** With PostgreSQL: true if several machines write to the roots, on a network file system. */
   readonly sharedWorkspace?: boolean | undefined;
   /** The state folder. Default: `LOOKFIRST_HOME`, else the platform's state location. */

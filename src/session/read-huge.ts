@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { fingerprintIfStill, type Page, type PageRequest, readPage } from '../disk/page.ts';
+import { fingerprintIfStill, type Page, readPage } from '../disk/page.ts';
 import type { Unreadable } from '../disk/read.ts';
 import { maskedBytes, maskFor } from '../gate/masking.ts';
 import { type Coverage, type LineRange, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
@@ -99,7 +99,9 @@ function outOfTime({ request: { path } }: OpenRead): Refusal {
   return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail: { reason } };
 }
 
-function watched({ request: { watching } }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
+function watched({
+  request: { watching },
+}: OpenRead): Pick<Parameters<typeof readPage>[1], 'signal' | 'onProgress'> {
   const { signal, onProgress } = watching;
   return defined({ signal, onProgress });
 }

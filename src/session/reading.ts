@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { LineStart } from '../disk/page.ts';
+import type { Page } from '../disk/page.ts';
 import type { Unreadable } from '../disk/read.ts';
 import { outputMask } from '../gate/secret-values.ts';
 import type { World } from '../gate/world.ts';
@@ -36,7 +36,7 @@ export type PageEnds = Map<string, PageEnd>;
 
 export interface PageEnd {
   readonly stamp: Stamp;
-  readonly next: LineStart;
+  readonly next: Page['next'];
 }
 
 /** The path and the lines that a read asks for. */

@@ -13,8 +13,8 @@ import { errnoOf, Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
-import type { CommandOutput, RunResult } from '../model/results.ts';
-import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
+import type { RunResult } from '../model/results.ts';
+import type { Command, RunOptions } from '../model/session.ts';
 import {
   invalidArgument,
   type Outcome,
@@ -137,7 +137,13 @@ function lineOf(command: string | readonly string[]): string {
 async function applyKept(
   world: World,
   knowledge: Knowledge,
-  { command, probe }: { readonly command: KeptCommand; readonly probe: Extract<Probe, { ok: true }> },
+  {
+    command,
+    probe,
+  }: {
+    readonly command: Extract<Command, { readonly kept: string }>;
+    readonly probe: Extract<Probe, { ok: true }>;
+  },
 ): Promise<Outcome<RunResult>> {
   const layer = world.processes.kept(command.kept);
   if (layer === undefined) return refused(await noLayer(world, command.kept));
@@ -158,7 +164,7 @@ async function applyKept(
   return { ...committed, output: NO_OUTPUT, scratch: [], endedProcesses: [] };
 }
 
-const NO_OUTPUT: CommandOutput = { head: '', bytes: 0, cutBytes: 0 };
+const NO_OUTPUT: RunResult['output'] = { head: '', bytes: 0, cutBytes: 0 };
 
 interface Ended {
   readonly run: CommandRun;
@@ -250,7 +256,7 @@ function keptFor(
     output,
     endedProcesses,
     ...record
-  }: { session: string; command: string; output: CommandOutput; endedProcesses: readonly string[] },
+  }: { session: string; command: string; output: RunResult['output']; endedProcesses: readonly string[] },
 ): Refused {
   const told = passOn(refusal, {
     output: output.head + (output.tail ?? ''),
@@ -320,7 +326,7 @@ function layeredFolders(
  * Prepares a command's output for an answer: masks its secrets, and adds the path of the whole
  * output.
  */
-function outputOf({ kept, ...shown }: ShownOutput, show: (text: string) => string): CommandOutput {
+function outputOf({ kept, ...shown }: ShownOutput, show: (text: string) => string): RunResult['output'] {
   const tail = shown.tail === undefined ? {} : { tail: show(shown.tail) };
   const path = kept === undefined ? {} : { path: outputPath(kept) };
   return { ...shown, head: show(shown.head), ...tail, ...path };

@@ -7,11 +7,11 @@ import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { strongestGuarantee } from '../workspace/pinned.ts';
-import { Workspace, type WorkspaceSettings } from '../workspace/workspace.ts';
+import { Workspace } from '../workspace/workspace.ts';
 import type { SearchWorld } from './find.ts';
 import { searchText } from './search.ts';
 
-function open(places: Scratch, options: WorkspaceSettings = {}): SearchWorld {
+function open(places: Scratch, options: NonNullable<Parameters<typeof Workspace.open>[1]> = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);
   onTestFinished(() => workspace.close());
   return { workspace };

@@ -1,7 +1,7 @@
 import type { Unreadable } from '../disk/read.ts';
-import { findRipgrep, type RipgrepEnd, type RunLimits, runRipgrep } from '../disk/ripgrep.ts';
+import { type DEFAULT_LIMITS, findRipgrep, type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
 import { type FileGlob, protectedScope, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
-import { OpenedFiles, type RipgrepEvent, RipgrepRecords, readEvent } from '../disk/ripgrep-records.ts';
+import { OpenedFiles, RipgrepRecords, readEvent } from '../disk/ripgrep-records.ts';
 import { maskedBytes } from '../gate/masking.ts';
 import { Fault } from '../model/fault.ts';
 import type { Place } from '../model/path.ts';
@@ -81,13 +81,13 @@ interface Search {
   readonly mode: SearchResult['mode'];
   readonly limit: number;
   /** Limits for the next run of ripgrep. */
-  readonly limits: () => RunLimits;
+  readonly limits: () => typeof DEFAULT_LIMITS;
   /** Files in which the first run found matches; paths relative to the folder. */
   readonly candidates: string[];
 }
 
 /** Returns a function for the limits of the next run. All runs of a search share one time limit. */
-function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
+function limitsFromNow({ timeMs, memoryBytes }: typeof DEFAULT_LIMITS): () => typeof DEFAULT_LIMITS {
   const endMs = performance.now() + timeMs;
   return () => ({ timeMs: Math.max(endMs - performance.now(), 1), memoryBytes });
 }
@@ -349,7 +349,7 @@ class LineHits implements HitReader {
     return 'more';
   }
 
-  #add(event: Extract<RipgrepEvent, { kind: 'line' }>): boolean {
+  #add(event: Extract<NonNullable<ReturnType<typeof readEvent>>, { kind: 'line' }>): boolean {
     const path = this.#files?.shown(event.file);
     if (path === undefined) return true;
     const last = this.#lines.at(-1)?.hit;

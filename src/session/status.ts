@@ -3,7 +3,7 @@ import { type LookedFile, look } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
 import { rangesOf } from '../model/coverage.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
-import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
+import type { FileStatus, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
@@ -72,7 +72,7 @@ async function statusOf(world: World, views: readonly StatusView[]): Promise<rea
   });
 }
 
-function freshness({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): Freshness {
+function freshness({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): FileStatus['freshness'] {
   const { exists } = facts.target;
   const now = facts.freshness;
   const seen = sighting !== undefined && sighting.tombstone !== true && sighting.lost === undefined;

@@ -2,7 +2,7 @@ import { ancestorsOf, column, INDEXED } from './entry-columns.ts';
 import type { EntryFilter } from './store.ts';
 
 /** How one database spells a query for entries. */
-export interface QueryDialect<Value> {
+interface QueryDialect<Value> {
   readonly placeholder: '?' | '$';
   readonly touches: string;
   /** The value to bind for a list of texts. */

@@ -29,10 +29,13 @@ export interface Images {
   keepHere?(bytes: Uint8Array, fingerprint: Fingerprint): Promise<void>;
   /** Resolves when everything stored so far survives a power cut. */
   sync(): Promise<void>;
-  /** True if the content is stored. Default purpose: `read`. */
-  has(sha256: string, purpose?: ImagePurpose): Promise<boolean>;
+  /**
+   * True if the content is stored. `read`: the caller reads it now. `rely`: a change will need it, so
+   * it counts as stored just now, and a clean-up that is under way leaves it.
+   */
+  has(sha256: string, purpose?: 'read' | 'rely'): Promise<boolean>;
   /** Like `has`, for this machine only. Absent if no other machine shares the store. */
-  hasHere?(sha256: string, purpose?: ImagePurpose): Promise<boolean>;
+  hasHere?(sha256: string, purpose?: 'read' | 'rely'): Promise<boolean>;
   /**
    * The name of another machine that has this content in its state folder; undefined if there is
    * none. For a content that `has` does not find. Absent if no other machine shares the store.
@@ -54,12 +57,6 @@ export interface Images {
   /** Removes contents that were only read and not read again since a time. Absent if machines share the store: `gc` does it. */
   removeRead?(untilMs: number): void;
 }
-
-/**
- * A caller's reason to check for stored content. `read`: to read it now. `rely`: a change will need
- * it, so it counts as stored just now, and a clean-up that is under way leaves it.
- */
-export type ImagePurpose = 'read' | 'rely';
 
 export interface KeptImage {
   readonly sha256: string;

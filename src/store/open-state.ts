@@ -8,13 +8,7 @@ import type { Images } from './images.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
 import type { OpenOptions } from './sqlite/connection.ts';
-import {
-  type FleetOptions,
-  type FleetView,
-  type OpenedState,
-  type WorkspaceName,
-  withoutPassword,
-} from './state.ts';
+import { type FleetOptions, type OpenedState, type RecordedState, withoutPassword } from './state.ts';
 import type { Store } from './store.ts';
 
 interface StateOptions {
@@ -87,14 +81,6 @@ export async function openStore(url: string, options?: OpenOptions): Promise<Sto
   return file === undefined ? openMemoryStore() : openSqliteStore(file, options);
 }
 
-/** The journal and the stored file contents, for a process that makes no changes. */
-export interface RecordedState {
-  readonly store: Store;
-  readonly images: Images;
-  /** Present if several machines share the store. */
-  readonly fleet?: FleetView;
-}
-
 interface RecordedOptions {
   readonly home: string;
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
@@ -103,7 +89,7 @@ interface RecordedOptions {
    * The workspace's name in a store that several machines share. `roots` is used only if the
    * workspace is not known on this machine yet.
    */
-  readonly name?: WorkspaceName | undefined;
+  readonly name?: FleetOptions['saveAs'];
   /**
    * The folders that the user works in. If several roots of this machine have the same workspace
    * name, returned paths are in the root that contains one of these folders.

@@ -2,11 +2,8 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault, unlessMissing } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
 import { makeOnce } from './prepare-home.ts';
-
-/** Computes the revision of exact bytes: a token that can be computed only with the state's key. */
-export type RevisionOf = (fingerprint: Fingerprint) => string;
+import type { OpenedState } from './state.ts';
 
 const KEY_BYTES = 32;
 
@@ -22,7 +19,7 @@ const MAX_KEPT = 1000;
  * Returns the function that computes revisions with the key of this state folder. The first process
  * makes the key, and all processes share it.
  */
-export function openRevisions(home: string): RevisionOf {
+export function openRevisions(home: string): OpenedState['revisionOf'] {
   return revisionsUnder(readKey(join(home, 'lookfirst.key')));
 }
 
@@ -31,7 +28,7 @@ export function openRevisions(home: string): RevisionOf {
  * could be computed with `sha256sum`, and an agent could then overwrite a file that it has not
  * read.
  */
-export function revisionsUnder(key: KeyObject): RevisionOf {
+export function revisionsUnder(key: KeyObject): OpenedState['revisionOf'] {
   const kept = new Map<string, string>();
   return ({ sha256, size }) => {
     const bytes = `${sha256}:${size}`;

@@ -1,7 +1,7 @@
 import type { Locks } from '../lock/locks.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Images } from './images.ts';
 import type { Owner } from './owner.ts';
-import type { RevisionOf } from './revisions.ts';
 import type { Store } from './store.ts';
 
 /** The resources that processes working on the same files share. One URL determines where they are. */
@@ -10,11 +10,24 @@ export interface OpenedState {
   readonly images: Images;
   readonly locks: Locks;
   readonly owner: Owner;
-  readonly revisionOf: RevisionOf;
+  /** Computes the revision of exact bytes: a token that can be computed only with the state's key. */
+  revisionOf(fingerprint: Fingerprint): string;
   /** False if the state does not outlive this process. */
   readonly shared: boolean;
+  /**
+   * Present if several machines share the store: the name of this machine, and the names of
+   * workspaces.
+   */
+  readonly fleet?: {
+    readonly machine: string;
+    /** The name of a root's workspace, or the root itself if its workspace has no name. */
+    workspaceOf(root: string): string;
+  };
   close(): Promise<void>;
 }
+
+/** The journal and the stored file contents, for a process that makes no changes. */
+export type RecordedState = Pick<OpenedState, 'store' | 'images' | 'fleet'>;
 
 /**
  * A URL for messages, without any password. May remove more than that, so that a malformed URL
@@ -24,15 +37,8 @@ export function withoutPassword(url: string): string {
   return url.replace(/^(\w+:(?:\/\/)?[^:/?#]*):.*@/s, '$1@').replace(/([?&][^=&]*pass[^=&]*=)[^&]*/gi, '$1…');
 }
 
-/** The names of this machine and of workspaces in a fleet: the machines that share one store. */
-export interface FleetView {
-  readonly machine: string;
-  /** The name of a root's workspace, or the root itself if its workspace has no name. */
-  workspaceOf(root: string): string;
-}
-
 /** A workspace name that the user gives to folders of this machine. */
-export interface WorkspaceName {
+interface WorkspaceName {
   readonly workspace: string;
   /** Canonical paths of the folders that get the name. */
   readonly roots: readonly string[];

@@ -50,9 +50,10 @@ export interface Store {
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
   entries<K extends EntryKind = EntryKind>(filter: EntryFilter<K>): Promise<readonly EntryOf<K>[]>;
-  /** The newest finished change that touched this path, made by any session. */
-  lastChange(key: string): Promise<ChangeEntry | undefined>;
-  /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
+  /**
+   * The newest finished change that touched each path, made by any session, in one round trip. Paths
+   * without a recorded change are absent.
+   */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>>;
   /**
    * The changes recorded since a time, newest first, among the 5,000 newest entries. Synchronous,
@@ -66,8 +67,8 @@ export interface Store {
    */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
-  /** Session records, most recently used first. */
-  sessions(filter?: SessionFilter): Promise<readonly SessionRecord[]>;
+  /** Session records, most recently used first. `roots`: only sessions whose first root is one of these. */
+  sessions(filter?: { readonly roots?: readonly string[] }): Promise<readonly SessionRecord[]>;
   /** The first and last link of the journal's hash chain, and the store's size. */
   state(): Promise<StoreState>;
   /**
@@ -91,6 +92,14 @@ export interface Store {
   readonly images?: Images;
   /** Closes the store. A second call is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
+}
+
+/** The newest finished change that touched this path, made by any session. */
+export async function lastChange(
+  store: Pick<Store, 'lastChanges'>,
+  key: string,
+): Promise<ChangeEntry | undefined> {
+  return (await store.lastChanges([key])).get(key);
 }
 
 /** `Store.changesSince` searches only this many of the newest entries. */
@@ -126,7 +135,7 @@ export interface ChainLink {
 }
 
 /** The part of a hash chain to check. */
-export interface LinkPage {
+interface LinkPage {
   readonly throughSeq: number;
   /** The chain, if every writer has its own. */
   readonly chain?: string | undefined;
@@ -141,7 +150,7 @@ export interface BrokenLink {
 }
 
 /** One hash chain of a journal with several writers. Each writer has its own chain. */
-export interface ChainState {
+interface ChainState {
   readonly chain: string;
   readonly machine: string;
   /** The chain's newest entry, numbered within the chain. */
@@ -234,11 +243,6 @@ export interface PendingFilter {
    * workspace.
    */
   readonly here?: true;
-}
-
-export interface SessionFilter {
-  /** Only sessions whose first root is one of these. */
-  readonly roots?: readonly string[];
 }
 
 export interface EntryFilter<K extends EntryKind = EntryKind> {
@@ -335,4 +339,24 @@ export async function* walkEntries<K extends EntryKind = EntryKind>(
     left -= entries.length;
     page = filter.order === 'oldest' ? { ...page, afterSeq: last.seq } : { ...page, beforeSeq: last.seq };
   }
+}
+
+/**
+ * Maximum number of queries in progress. A shared store may have thousands of sessions. If all
+ * queries were sent together, the last ones would exceed their deadlines.
+ */
+const AT_ONCE = 200;
+
+/**
+ * Runs the work for all items, up to `AT_ONCE` at a time. If the store is on another machine,
+ * queries that are sent together take only one round trip.
+ */
+export async function inSteps<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE)
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))));
+  return results;
 }

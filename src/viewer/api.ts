@@ -18,7 +18,7 @@ import { feedPage } from '../records/view/feed.ts';
 import { filePicture } from '../records/view/file-picture.ts';
 import { savesOf } from '../records/view/saves.ts';
 import { conflictView, takenView } from '../records/view/undo-view.ts';
-import type { FeedFilter, LineCount, LineCounts, LiveView, StartView } from '../records/view/view-data.ts';
+import type { FeedFilter, LineCount, LiveView, StartView } from '../records/view/view-data.ts';
 import type { Sessions } from '../session/sessions.ts';
 
 /**
@@ -175,7 +175,10 @@ const ANSWERS: Answers = {
   },
 };
 
-async function countLines(sources: ViewSources, changes: readonly number[]): Promise<LineCounts> {
+async function countLines(
+  sources: ViewSources,
+  changes: readonly number[],
+): Promise<Readonly<Record<number, LineCount>>> {
   const counts: Record<number, LineCount> = {};
   for (const seq of changes.slice(0, MAX_COUNTS)) {
     // Between two changes, requests of the page can be answered.

@@ -262,7 +262,7 @@ async function serveRecords(
   { place, folders, secrets, ...options }: OpenViewerOptions,
   playDemo?: () => Promise<string>,
 ): Promise<ViewerServer> {
-  const records = await Records.openOrCreate(place);
+  const records = await Records.open(place, 'make');
   const scope = new Scope({ cwd: folders[0] ?? '.', root: folders });
   const sources = { records, scope, secrets };
   const common = { ...options, folders, sources, playDemo, who: viewerSession(), token: newToken() };

@@ -2,7 +2,7 @@
 const MAX_PATH_BYTES = 4095;
 
 /** The result of parsing a caller's path as a string, before any system call. */
-export type Lexical =
+type Lexical =
   | { readonly kind: 'relative'; readonly parts: readonly string[] }
   | { readonly kind: 'absolute'; readonly path: string; readonly parts: readonly string[] }
   | { readonly kind: 'climbs' }

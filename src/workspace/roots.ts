@@ -3,19 +3,12 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, Fault, isMissing } from '../model/fault.ts';
 import { isBelow, isWithin, type ResolvedPath } from '../model/path.ts';
 import { type PathMatch, plainGlob, policyGlobMatcher } from '../text/glob/glob.ts';
-import {
-  foldPath,
-  type Lexical,
-  type NameComparison,
-  partsBelow,
-  readPath,
-  readWindowsPath,
-} from './lexical.ts';
+import { foldPath, type NameComparison, partsBelow, readPath, readWindowsPath } from './lexical.ts';
 import { type Guarantee, HeldDirectory, NamedDirectory, SharedDirectory, whereIs } from './pinned.ts';
 import { type Root, rootOf } from './walk.ts';
 
 /** The roots of a workspace, each held open. */
-export interface OpenedRoots {
+interface OpenedRoots {
   readonly roots: readonly Root[];
   /** Canonical paths of the read-only folders, which are roots or are inside one. */
   readonly readOnly: readonly string[];
@@ -242,7 +235,7 @@ export class WorkspacePaths {
    * With several roots, a relative path may climb out of the first root, because it may lead into
    * another one.
    */
-  #lexical(input: string): Lexical {
+  #lexical(input: string): ReturnType<typeof readPath> {
     const read = process.platform === 'win32' ? readWindowsPath : readPath;
     const lexical = read(input);
     const [first, second] = this.#roots;
@@ -251,7 +244,7 @@ export class WorkspacePaths {
   }
 
   #home(
-    lexical: Extract<Lexical, { parts: unknown }>,
+    lexical: Extract<ReturnType<typeof readPath>, { parts: unknown }>,
   ): { readonly root: Root; readonly parts: readonly string[] } | undefined {
     if (lexical.kind === 'absolute')
       return rootOf({ roots: this.#roots, folding: this.#folding }, lexical.path);

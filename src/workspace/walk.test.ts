@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { IN_MEMORY, makeTree, scratch } from '../../test/support/tree.ts';
 import { GUARANTEES } from './pinned.ts';
-import { Workspace, type WorkspaceSettings } from './workspace.ts';
+import { Workspace } from './workspace.ts';
 
-function opened(roots: readonly string[], options: WorkspaceSettings = {}): Workspace {
+function opened(
+  roots: readonly string[],
+  options: NonNullable<Parameters<typeof Workspace.open>[1]> = {},
+): Workspace {
   const workspace = Workspace.open(roots, options);
   onTestFinished(() => workspace.close());
   return workspace;

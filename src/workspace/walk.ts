@@ -25,7 +25,7 @@ export interface Root {
   readonly where?: () => string | undefined;
 }
 
-export type Walked =
+type Walked =
   | {
       readonly kind: 'found';
       readonly root: Root;

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
 import type { Place } from '../model/path.ts';
 import { strongestGuarantee } from './pinned.ts';
-import { type Located, Workspace, type WorkspaceSettings } from './workspace.ts';
+import { type Located, Workspace } from './workspace.ts';
 
 interface Setting {
   readonly root: string;
@@ -13,7 +13,7 @@ interface Setting {
   readonly located: (path: string) => Located | undefined;
 }
 
-function setting(options: WorkspaceSettings = {}): Setting {
+function setting(options: NonNullable<Parameters<typeof Workspace.open>[1]> = {}): Setting {
   const { root, outside } = scratch();
   mkdirSync(join(root, 'd/in'), { recursive: true });
   for (const name of ['d/a', 'd/b', 'd/c.key']) writeFileSync(join(root, name), name);

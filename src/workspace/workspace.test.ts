@@ -5,9 +5,12 @@ import { asNobody } from '../../test/support/nobody.ts';
 import { makeTree, scratch } from '../../test/support/tree.ts';
 import type { Fault } from '../model/fault.ts';
 import { strongestGuarantee } from './pinned.ts';
-import { Workspace, type WorkspaceSettings } from './workspace.ts';
+import { Workspace } from './workspace.ts';
 
-function opened(roots: readonly string[], options: WorkspaceSettings = {}): Workspace {
+function opened(
+  roots: readonly string[],
+  options: NonNullable<Parameters<typeof Workspace.open>[1]> = {},
+): Workspace {
   const workspace = Workspace.open(roots, options);
   onTestFinished(() => workspace.close());
   return workspace;

@@ -4,11 +4,11 @@ import { isBelow, isOutside, type PinnedDirectory, type Place, type ResolvedPath
 import { type Action, type Outcome, type RefusalOf, type Refused, refused } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, SharedDirectory, strongestGuarantee } from './pinned.ts';
-import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
+import { canonicalName, openRoots, Protection, WorkspacePaths } from './roots.ts';
 import { refusalOf } from './unresolved.ts';
-import { type Root, type Walked, walk } from './walk.ts';
+import { type Root, walk } from './walk.ts';
 
-export interface WorkspaceSettings {
+interface WorkspaceSettings {
   /** Globs of paths that no session may touch; see Policy.protected. */
   readonly protect?: readonly string[];
   /** Canonical folders that are protected, such as our own state folder. */
@@ -56,7 +56,7 @@ export function absenceOf({ missing }: Absent): Pick<RefusalOf<'NOT_FOUND'>, 'de
 export type Located = Found | Absent;
 
 /** The target of a path when it was resolved. Its folder is closed. */
-export type Resolved = { readonly path: ResolvedPath } & (Omit<Found, 'place'> | Omit<Absent, 'place'>);
+type Resolved = { readonly path: ResolvedPath } & (Omit<Found, 'place'> | Omit<Absent, 'place'>);
 
 /** A path as a caller writes it, and what it is wanted for. `links`: see `locate`. */
 interface Wanted {
@@ -84,7 +84,11 @@ export class Workspace {
 
   readonly #opensOwn: boolean;
 
-  private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceSettings) {
+  private constructor(
+    { roots, readOnly }: ReturnType<typeof openRoots>,
+    guarantee: Guarantee,
+    options: WorkspaceSettings,
+  ) {
     this.#roots = [...roots];
     this.guarantee = guarantee;
     this.#gitFolders = options.extraRoots ?? [];
@@ -354,7 +358,10 @@ function isDeleted({ canonical, where }: Root): boolean {
   return where?.() === `${canonical} (deleted)`;
 }
 
-function locatedOf(walked: Extract<Walked, { dir: PinnedDirectory }>, path: ResolvedPath): Located {
+function locatedOf(
+  walked: Extract<ReturnType<typeof walk>, { dir: PinnedDirectory }>,
+  path: ResolvedPath,
+): Located {
   if (walked.kind === 'missing') {
     const place = { path, dir: walked.dir, name: walked.missing[0] ?? '.' };
     return { exists: false, place, missing: walked.missing };

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type Page, type PageRequest, readPage } from '../../src/disk/page.ts';
+import { type Page, readPage } from '../../src/disk/page.ts';
 import { bench } from '../support/disk.ts';
 
 const LINE_BYTES = 64;
@@ -17,7 +17,7 @@ it('a page anywhere in a 1 GB file is correct and takes less than 64 MB of memor
   }
   closeSync(fd);
   const place = disk.place('huge');
-  const page = async (request: Partial<PageRequest>): Promise<Page> => {
+  const page = async (request: Partial<Parameters<typeof readPage>[1]>): Promise<Page> => {
     const range = { clock: disk.context.clock, from: 1, limit: 3, maxLineBytes: 2000, ...request };
     const read = await readPage(place, range);
     if ('problem' in read) throw new Error(read.problem);

@@ -1,11 +1,11 @@
 // Makes changes one after the other and sends how each ended. The test runs this program under a
 // tool that makes system calls fail.
-import { type DiskOptions, openDisk } from '../../src/disk/context.ts';
+import { openDisk } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type ChangeName, change } from '../support/changes.ts';
 
-export interface Job extends Pick<DiskOptions, 'home' | 'durability' | 'commit'> {
+export interface Job extends Pick<Parameters<typeof openDisk>[0], 'home' | 'durability' | 'commit'> {
   readonly root: string;
   readonly name: ChangeName;
 }

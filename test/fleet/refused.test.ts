@@ -9,6 +9,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresRecords } from '../../src/store/postgres/open.ts';
 import { SCHEMA_LOCK } from '../../src/store/postgres/schema.ts';
+import { lastChange } from '../../src/store/store.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -121,7 +122,7 @@ await describePostgres('a fleet store that refuses', (server) => {
     const { store } = sessions.world;
     const key = join(places.root, long);
     expect((await store.sightings('agent')).map((sighting) => sighting.key)).toContain(key);
-    expect((await store.lastChange(key))?.path).toBe(long);
+    expect((await lastChange(store, key))?.path).toBe(long);
     expect(await store.entries({ key, kinds: ['read'] })).toHaveLength(1);
     await sessions.close();
     const later = await opened(url, places);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HistoryIndex } from '../../src/history/history-index.ts';
 import type { HistorySighting } from '../../src/history/history-sighting.ts';
-import type { Skipped } from '../../src/model/transcript.ts';
+import type { Resumed } from '../../src/model/transcript.ts';
 import { NOISE, RANDOM_STEPS } from './random-steps.ts';
 import type { ScribeKind } from './scribe.ts';
 import { seenLines } from './seen-lines.ts';
@@ -40,7 +40,7 @@ export function checkFold(kind: ScribeKind, runs: number): void {
 
 interface Known {
   readonly sightings: readonly HistorySighting[];
-  readonly skipped: Skipped;
+  readonly skipped: Resumed['skipped'];
   readonly records: number;
 }
 

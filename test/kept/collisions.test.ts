@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type CommitStep, loadNative } from '../../src/disk/context.ts';
+import { loadNative } from '../../src/disk/context.ts';
 import { explain } from '../../src/report/explain.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
+import type { CommitStep } from '../support/disk.ts';
 import { scratch } from '../support/tree.ts';
 
 describe.skipIf(loadNative() === undefined)('bytes of two programs that collide with a change', () => {

@@ -1,10 +1,9 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CommitStep } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
 import { BEFORE, CHANGES, type ChangeName, change } from '../support/changes.ts';
-import { bench } from '../support/disk.ts';
+import { bench, type CommitStep } from '../support/disk.ts';
 import { IN_MEMORY, scratch, treeOf } from '../support/tree.ts';
 
 const KINDS = ['exchange', 'claim'] as const;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { CommitStep } from '../../src/disk/context.ts';
 import { AFTER, BEFORE, type ChangeName, change, PATHS } from '../support/changes.ts';
 import { startChild } from '../support/child.ts';
-import { type Bench, bench } from '../support/disk.ts';
+import { type Bench, bench, type CommitStep } from '../support/disk.ts';
 import { recoverAll } from '../support/recovery.ts';
 import { IN_MEMORY, scratch, treeOf } from '../support/tree.ts';
 

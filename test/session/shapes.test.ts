@@ -1,14 +1,14 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { LimitName } from '../../src/model/limits.ts';
+import type { LIMITS } from '../../src/model/limits.ts';
 import type { ReadResult } from '../../src/model/results.ts';
 import type { ReadOptions } from '../../src/model/session.ts';
 import { openSession } from '../../src/session/sessions.ts';
 import { setLimits } from '../support/limits.ts';
 import { scratch } from '../support/tree.ts';
 
-async function open(limits: Partial<Record<LimitName, number>> = {}) {
+async function open(limits: Partial<Record<keyof typeof LIMITS, number>> = {}) {
   setLimits(limits);
   const { root, home } = scratch();
   const session = await openSession({ roots: [root], home, store: 'memory:' });

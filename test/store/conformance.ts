@@ -3,7 +3,14 @@ import { knownOf } from '../../src/judge/known.ts';
 import type { Entry, EntryKind, NewChangeEntry } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
 import { CHAIN_START } from '../../src/store/chain.ts';
-import type { EntryFilter, Notes, RecentChanges, Store, Writes } from '../../src/store/store.ts';
+import {
+  type EntryFilter,
+  lastChange,
+  type Notes,
+  type RecentChanges,
+  type Store,
+  type Writes,
+} from '../../src/store/store.ts';
 import {
   ABSENT,
   BARE_SIGHTING,
@@ -266,7 +273,7 @@ function filters(store: () => Store): void {
   );
 
   it('the last change of a key is the newest one that touched it, in any session', async () => {
-    expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
+    expect(await lastChange(store(), `${ROOT}/a.ts`)).toBeUndefined();
     await store().record({
       entries: [
         changeEntry('c1', [delta('a.ts', file('x'), file('y'))]),
@@ -276,7 +283,7 @@ function filters(store: () => Store): void {
         readEntry({ path: 'a.ts' }),
       ],
     });
-    expect((await store().lastChange(`${ROOT}/a.ts`))?.session).toBe('sibling');
+    expect((await lastChange(store(), `${ROOT}/a.ts`))?.session).toBe('sibling');
     const keys = ['none.ts', 'a.ts', 'b.ts', 'a.ts'].map((path) => `${ROOT}/${path}`);
     const last = [...(await store().lastChanges(keys))].map(([key, { change }]) => [key, change]);
     expect(last.sort()).toEqual([
@@ -318,7 +325,7 @@ function bookkeeping(store: () => Store): void {
   it('a pending change is in no list of entries', async () => {
     await store().record({ announce: pendingChange('c1') });
     expect(await store().entries({})).toEqual([]);
-    expect(await store().lastChange(`${ROOT}/a.ts`)).toBeUndefined();
+    expect(await lastChange(store(), `${ROOT}/a.ts`)).toBeUndefined();
   });
 
   it('a record for a pending change does nothing after another process has settled the change', async () => {
@@ -495,7 +502,7 @@ function pruning(store: () => Store): void {
       const recorded = await store().entries({ order: 'oldest' });
       expect(await store().prune(through)).toBe(4 - left.length);
       expect((await store().entries({ order: 'oldest' })).map((entry) => entry.seq)).toEqual(left);
-      expect((await store().lastChange(`${ROOT}/a.ts`)) === undefined).toBe(checkpoint > 0);
+      expect((await lastChange(store(), `${ROOT}/a.ts`)) === undefined).toBe(checkpoint > 0);
 
       await store().record({ entries: [readEntry()] });
       const [next] = await store().entries({ limit: 1 });

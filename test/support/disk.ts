@@ -1,13 +1,16 @@
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type DiskContext, type DiskOptions, openDisk } from '../../src/disk/context.ts';
+import { type DiskContext, openDisk } from '../../src/disk/context.ts';
 import { fingerprintOf } from '../../src/disk/read.ts';
 import type { Committed } from '../../src/disk/replace.ts';
 import { type Conflict, replace } from '../../src/disk/replace.ts';
 import type { Place } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { makeTree, type Scratch, scratch } from './tree.ts';
+
+/** A step of one change on disk, at which a test can fail or act. */
+export type CommitStep = Parameters<NonNullable<DiskContext['trace']>>[0];
 
 /** A separate workspace and the objects needed to change it. */
 export interface Bench extends Scratch {
@@ -29,7 +32,7 @@ export interface Bench extends Scratch {
 /** Makes a tree and opens it. Files are not synced, unless a test sets a durability. */
 export function bench(
   tree: readonly string[],
-  options: Partial<DiskOptions> = {},
+  options: Partial<Parameters<typeof openDisk>[0]> = {},
   places: Scratch = scratch(),
 ): Bench {
   makeTree(places, tree);

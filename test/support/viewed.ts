@@ -36,7 +36,7 @@ export async function viewed(
   options: Partial<ViewerOptions> = {},
 ): Promise<Viewed> {
   mkdirSync(home, { recursive: true });
-  const records = await Records.openOrCreate({ home, store: `sqlite:${home}/lookfirst.db` });
+  const records = await Records.open({ home, store: `sqlite:${home}/lookfirst.db` }, 'make');
   const scope = new Scope({ cwd: root });
   const token = newToken();
   const told: string[] = [];

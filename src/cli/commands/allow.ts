@@ -1,9 +1,10 @@
 import { text, toggle, UsageError, type Values } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
+import { isWithin } from '../../model/path.ts';
 import { invalidArgument } from '../../model/verdict.ts';
-import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
+import { giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import type { Records } from '../../records/records.ts';
-import { canonicalPath, isInScope } from '../../records/scope.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
 import { exactTime } from '../../report/times.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
@@ -12,6 +13,8 @@ import { duration, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
 import { chosenScope, withRecords } from '../with-records.ts';
+
+type GrantView = Awaited<ReturnType<typeof giveGrant>>;
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -71,7 +74,7 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
       cli.terminal.tell(`there is nothing at ${pathText(path)} yet`);
     return EXIT.done;
   };
-  return withRecords(cli, work, isChange ? 'create' : 'read as empty');
+  return withRecords(cli, work, isChange ? 'make' : 'empty');
 }
 
 /** How long a permission lasts: for one change, until a time, or until it is revoked. */
@@ -107,7 +110,7 @@ async function termOf(cli: Cli, path: string, flags: AllowFlags): Promise<Term> 
  */
 async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promise<ExitCode | undefined> {
   const { absolute } = canonicalPath(cli.cwd, path);
-  if (flags.yes === true || !isInScope(canonicalPath('/', requiredHome(cli.homeFolder)).absolute, absolute))
+  if (flags.yes === true || !isWithin(canonicalPath('/', requiredHome(cli.homeFolder)).absolute, absolute))
     return undefined;
   const what = absolute === '/' ? 'every file of this machine' : `everything in ${pathText(absolute)}`;
   if (cli.terminal.isInteractive && cli.flags.json !== true) {

@@ -3,17 +3,16 @@ import { text, toggle } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { type ObservedRefusal, observedRefusals } from '../../records/judged-refusals.ts';
 import { canonicalPath } from '../../records/scope.ts';
-import {
-  type AuditedTranscript,
-  auditTranscripts,
-  type TranscriptFinding,
-} from '../../records/transcripts.ts';
+import { auditTranscripts } from '../../records/transcripts.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { chosenScope, withRecords } from '../with-records.ts';
+
+type AuditedTranscript = Awaited<ReturnType<typeof auditTranscripts>>[number];
+type TranscriptFinding = AuditedTranscript['audit']['findings'][number];
 
 const FLAGS = {
   ...STATE_FLAGS,

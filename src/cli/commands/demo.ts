@@ -36,7 +36,7 @@ async function demo(cli: Cli): Promise<ExitCode> {
 
 /** Fails if no store can be opened here. A server would report that only with each call. */
 async function openStore({ state }: Stage): Promise<void> {
-  const records = await Records.openOrCreate({ home: state, store: `sqlite:${join(state, 'lookfirst.db')}` });
+  const records = await Records.open({ home: state, store: `sqlite:${join(state, 'lookfirst.db')}` }, 'make');
   await records.close();
 }
 

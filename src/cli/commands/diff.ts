@@ -1,10 +1,11 @@
 import { text, type Values } from '../../config/flags.ts';
 import { type ChangeEntry, isChange } from '../../model/entry.ts';
+import { isWithin } from '../../model/path.ts';
 import { EntryChoice, type EntryRequest } from '../../records/entry-choice.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
-import { type PathDiff, pathDiff, pathDiffText } from '../../records/path-diffs.ts';
+import { pathDiff, pathDiffText } from '../../records/path-diffs.ts';
 import type { Records } from '../../records/records.ts';
-import { canonicalPath, isInScope } from '../../records/scope.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import { apartFromGit, GITS_OWN_FILES } from '../../report/git-files.ts';
 import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
@@ -80,7 +81,7 @@ function listed(
 function isWanted(cli: Cli, { path }: DiffFlags): (effect: NetEffect) => boolean {
   if (path === undefined) return () => true;
   const { key } = canonicalPath(cli.cwd, path);
-  return (effect) => isInScope(effect.key, key);
+  return (effect) => isWithin(effect.key, key);
 }
 
 async function nothing(cli: Cli, change: string | undefined): Promise<ExitCode> {
@@ -90,7 +91,7 @@ async function nothing(cli: Cli, change: string | undefined): Promise<ExitCode> 
   return EXIT.done;
 }
 
-function print(cli: Cli, effect: NetEffect, compared: PathDiff): Promise<ExitCode> {
+function print(cli: Cli, effect: NetEffect, compared: Parameters<typeof pathDiffText>[1]): Promise<ExitCode> {
   const diff = pathDiffText(effect, compared);
   const { truncated } = compared;
   const { root, relative: path, before, after, changes } = effect;

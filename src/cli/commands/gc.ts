@@ -1,5 +1,5 @@
 import { parsed, toggle, UsageError, type Values, words } from '../../config/flags.ts';
-import { type CleanUpReport, cleanUp, purge } from '../../records/clean-up.ts';
+import { cleanUp, purge } from '../../records/clean-up.ts';
 import { makeRoom } from '../../records/health.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
@@ -10,6 +10,8 @@ import { answer, sizeText } from '../columns.ts';
 import { DURATION_HINT, parseDuration, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { withRecords } from '../with-records.ts';
+
+type CleanUpReport = Awaited<ReturnType<typeof cleanUp>>;
 
 const FLAGS = {
   ...STATE_FLAGS,

@@ -1,10 +1,13 @@
 import { choice, required, several, text, type Values } from '../../config/flags.ts';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
 import { FORMAT_NAMES } from '../../model/transcript.ts';
-import { readTranscript, type TranscriptSightings } from '../../records/transcripts.ts';
+import { readTranscript } from '../../records/transcripts.ts';
 import { countOf, formatRanges } from '../../report/amounts.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
+
+/** The lines that the model of a conversation has been shown, from its transcript. */
+type TranscriptSightings = Awaited<ReturnType<typeof readTranscript>>;
 
 const FLAGS = {
   format: choice('NAME', 'format of the transcript (default: detected)', FORMAT_NAMES),

@@ -69,7 +69,7 @@ function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     for await (const entry of records.follow(choice, now)) await printNew(cli, records, entry);
     return EXIT.done;
   };
-  return withRecords(cli, work, isFollowing ? 'create' : 'read as empty');
+  return withRecords(cli, work, isFollowing ? 'make' : 'empty');
 }
 
 async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<Entry> {

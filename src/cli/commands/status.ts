@@ -1,22 +1,21 @@
 import { choice, text, UsageError, type Values, withDefault } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
-import type { FileStatus, Freshness } from '../../model/results.ts';
+import { isWithin } from '../../model/path.ts';
+import type { FileStatus } from '../../model/results.ts';
+import type { SessionRecord } from '../../model/session-record.ts';
 import { stateSize } from '../../records/clean-up.ts';
 import { changeOfPath, whatOf } from '../../records/entry-words.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
 import type { Records } from '../../records/records.ts';
-import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
+import { canonicalPath, Scope } from '../../records/scope.ts';
 import { claimViews, compactSession, forgetSession } from '../../records/session-views.ts';
 import {
-  type CountedEntries,
   clientOf,
   destructions,
   filesSeenBy,
   fileView,
   freshnessOf,
   newestChange,
-  type PlacedSession,
-  type PreventedHarm,
   preventedHarm,
   surroundings,
   unjudgedCalls,
@@ -52,7 +51,7 @@ const FLAGS = {
   limit: limit(20),
 } as const;
 
-const STATES: Readonly<Record<Freshness, string>> = {
+const STATES: Readonly<Record<FileStatus['freshness'], string>> = {
   unseen: 'not seen',
   fresh: 'up to date',
   stale: 'changed since',
@@ -109,7 +108,7 @@ interface View {
   /** The session that the user named. */
   readonly named: string | undefined;
   readonly open: Sessions;
-  readonly sessions: readonly PlacedSession[];
+  readonly sessions: Awaited<ReturnType<typeof surroundings>>['sessions'];
   readonly scope: Scope;
 }
 
@@ -155,7 +154,7 @@ function foldersAround(
 ): readonly string[] {
   if (path === undefined) return [];
   const { absolute } = canonicalPath(cli.cwd, path);
-  const contains = (folder: string) => isInScope(absolute, folder);
+  const contains = (folder: string) => isWithin(absolute, folder);
   return existing.some(contains) ? [] : folders.filter(contains);
 }
 
@@ -254,11 +253,11 @@ const NO_SESSIONS = `no sessions here (--all shows every workspace)
 Closed sessions without a name are not listed; lookfirst log shows their ids and what they did.`;
 
 /** A session whose process was killed stays open until the user forgets it or it expires. */
-function stateOf({ closedMs }: PlacedSession): 'open' | 'closed' {
+function stateOf({ closedMs }: SessionRecord): 'open' | 'closed' {
   return closedMs === undefined ? 'open' : 'closed';
 }
 
-function stateWords(session: PlacedSession): string {
+function stateWords(session: SessionRecord): string {
   return session.parent === undefined ? stateOf(session) : `${stateOf(session)}, of ${session.parent}`;
 }
 
@@ -311,13 +310,20 @@ function lastChangeJson(
   return { change, session, client, turn, atMs, action };
 }
 
-function destroyedText({ age }: Cli, { count, newest }: CountedEntries): readonly string[] {
+function destroyedText(
+  { age }: Cli,
+  { count, newest }: Awaited<ReturnType<typeof unjudgedCalls>>,
+): readonly string[] {
   if (newest?.change === undefined) return [];
   const commands = `${countOf(count, 'command')} removed what nothing else holds`;
   return [`destroyed    ${commands}, the last ${age(newest.atMs)}; kept: lookfirst undo ${newest.change}`];
 }
 
-function weekText({ overwritesStopped, editsMerged, commandsUndoable }: PreventedHarm): string {
+function weekText({
+  overwritesStopped,
+  editsMerged,
+  commandsUndoable,
+}: Awaited<ReturnType<typeof preventedHarm>>): string {
   const counts = [
     `${countOf(overwritesStopped, 'overwrite')} stopped`,
     `${countOf(editsMerged, 'stale edit')} merged`,
@@ -326,7 +332,10 @@ function weekText({ overwritesStopped, editsMerged, commandsUndoable }: Prevente
   return `this week: ${counts.join(', ')}`;
 }
 
-function unjudgedText({ age }: Cli, { count: calls, newest }: CountedEntries): readonly string[] {
+function unjudgedText(
+  { age }: Cli,
+  { count: calls, newest }: Awaited<ReturnType<typeof unjudgedCalls>>,
+): readonly string[] {
   if (newest === undefined) return [];
   const when = age(newest.atMs);
   return [

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { whyNodeIsTooOld } from '../../config/node-version.ts';
 import { resolvePolicy } from '../../config/resolve-policy.ts';
 import { errorText, HOME_CURE } from '../../model/fault.ts';
+import { isWithin } from '../../model/path.ts';
 import {
   exchangeFiles,
-  type FolderHealth,
   fleetHealth,
   folderHealth,
   homeHealth,
@@ -12,11 +12,13 @@ import {
   lockHealth,
   storeHealth,
 } from '../../records/health.ts';
-import { canonicalPath, isInScope } from '../../records/scope.ts';
+import { canonicalPath } from '../../records/scope.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { placesOf, policySourcesOf } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
+
+type FolderHealth = ReturnType<typeof folderHealth>;
 
 /**
  * The result of one check. `ok`: it works. `warn`: it works with restrictions. `fail`: it does not
@@ -67,7 +69,7 @@ export function checkHome(cli: Cli): DoctorCheck[] {
     );
   checks.push(...checkRoom(freeBytes));
   for (const name of setAside) checks.push(warn(HOME, setAsideText(name)));
-  if (isInScope(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
+  if (isWithin(canonicalPath(cli.cwd, home).absolute, canonicalPath(cli.cwd, '.').absolute))
     checks.push(
       warn(HOME, 'it is inside this folder, where a shell can reach it: set LOOKFIRST_HOME to another place'),
     );

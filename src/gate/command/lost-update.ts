@@ -5,6 +5,7 @@ import type { ChangeEntry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { RefusalOf } from '../../model/verdict.ts';
+import { lastChange } from '../../store/store.ts';
 import { decodeText } from '../../text/decode.ts';
 import { losesChange } from '../../text/lost-change.ts';
 import { maskedDiff } from '../../text/unified.ts';
@@ -103,7 +104,7 @@ async function lastOwnChange(
   { session }: Knowledge,
   { key, sinceMs }: { readonly key: string; readonly sinceMs: number },
 ): Promise<ChangeEntry | undefined> {
-  const last = await store.lastChange(key);
+  const last = await lastChange(store, key);
   if (last === undefined || last.atMs < sinceMs) return undefined;
   if (last.session === session) return last;
   const [own] = await store.entries({ session, key, kinds: ['change'], sinceMs, limit: 1 });

@@ -2,7 +2,7 @@ import { recordedLine } from '../../dialect/calls/shell/shell-line.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
-import type { CommandFile } from '../../model/results.ts';
+import type { RunResult } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { MAX_QUOTED_CHARS } from '../../report/bounded.ts';
 import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
@@ -18,6 +18,8 @@ import { shownNameOf } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import type { LayerDelta } from './write-set.ts';
 import { parentKey } from './write-set.ts';
+
+type CommandFile = RunResult['files'][number];
 
 /** An answer names at most this many paths and counts the rest. */
 const MAX_NAMED = 100;

@@ -3,7 +3,6 @@ import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { modeOf, stampOf } from '../../disk/read.ts';
 import { type Delta, sameState } from '../../model/delta.ts';
 import type {
-  AnnouncedCommand,
   HostWrite,
   LayerExpectation,
   MovableFolder,
@@ -28,6 +27,8 @@ import { Keeping, keepBefore, keepLoose, keepOutside, keepOwnFiles } from './kee
 import type { EndState } from './known-after.ts';
 import { changeablePaths, changesOfLine, type LinePlace } from './line-changes.ts';
 import { outsideOfLine } from './outside.ts';
+
+type AnnouncedCommand = NonNullable<NonNullable<PendingChange['host']>['command']>;
 
 /**
  * Maximum number of files that the session has seen and whose bytes are stored before a command

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
 import { CLAIM_MS } from '../../journal/claims.ts';
-import { type ActiveGrant, grantCovers, grantsFor } from '../../journal/grants.ts';
+import { type ActiveGrant, grantsFor } from '../../journal/grants.ts';
 import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
 import type { State } from '../../model/delta.ts';
 import type { EntryOf, NewEntry } from '../../model/entry.ts';
@@ -277,7 +277,7 @@ async function withoutAllowed(
   const grants = keys.length === 0 ? [] : await grantsFor(world.store, keys, knowledge.session);
   const used = new Map<string, NewEntry>();
   const left = found.filter(({ path }) => {
-    const grant = grants.find((each) => grantCovers(each, path));
+    const grant = grants.find((each) => isWithin(path, each.key));
     if (grant !== undefined) used.set(grant.id, useOf({ world, knowledge }, grant, path));
     return grant === undefined;
   });

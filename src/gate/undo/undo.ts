@@ -1,7 +1,7 @@
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { type NamedPath, type State, sameState } from '../../model/delta.ts';
 import { LIMITS } from '../../model/limits.ts';
-import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
+import type { UndoneFile, UndoResult } from '../../model/results.ts';
 import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
 import { isGitIndex } from '../../process/git-index.ts';
 import { byteSize } from '../../report/amounts.ts';
@@ -181,7 +181,7 @@ function gitAtWork(world: World, { inverses }: ChosenChanges): Refusal | undefin
   return { code: 'BUSY', action: 'undo', path, next: 'retry_later', detail: { reason } };
 }
 
-function leftFile(refusal: Refusal): LeftFile {
+function leftFile(refusal: Refusal): NonNullable<UndoResult['left']>[number] {
   const { path, code } = refusal;
   return { path, code, reason: reasonOf(refusal) ?? code };
 }

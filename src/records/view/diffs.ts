@@ -6,7 +6,7 @@ import { type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import { MAX_TEXT_BYTES, pathDiff } from '../path-diffs.ts';
 import type { Records } from '../records.ts';
 import type { Scope } from '../scope.ts';
-import { type DiffParts, numberedRows } from './hunks.ts';
+import { numberedRows } from './hunks.ts';
 import type { FileDiff } from './view-data.ts';
 
 /** The records from which views are built, and the settings that apply to all views. */
@@ -43,7 +43,8 @@ export async function fileDiff(
 ): Promise<FileDiff> {
   const { root, relative: path, before, after } = effect;
   const found = await pathDiff(records.images, effect, { ...BOUNDS, secrets, ...defined({ context }) });
-  const rows: DiffParts = found.lines === undefined ? NO_ROWS : numberedRows(found.lines);
+  const rows: ReturnType<typeof numberedRows> =
+    found.lines === undefined ? NO_ROWS : numberedRows(found.lines);
   const unchanged = rows.groups.flat().filter(({ sign }) => sign === ' ').length;
   const hidden = Math.max(0, (found.totalLines ?? 0) - rows.removed - unchanged);
   const parts = before.kind === 'file' && after.kind === 'file';

@@ -5,7 +5,7 @@ import { Scope } from '../scope.ts';
 import { entryView } from './entry-views.ts';
 
 it('a change counts as undone, however many changes of its file came later', async () => {
-  const records = await Records.openOrCreate({ home: '/', store: 'memory:' });
+  const records = await Records.open({ home: '/', store: 'memory:' }, 'make');
   onTestFinished(() => records.close());
   const deltas = [delta('a.ts', file('x'), file('y'))];
   const later = Array.from({ length: 600 }, (_, n) => changeEntry(`later${n}`, deltas));
@@ -20,7 +20,7 @@ it('a change counts as undone, however many changes of its file came later', asy
 });
 
 it('a refusal that was only recorded in observe mode says so and names no next step', async () => {
-  const records = await Records.openOrCreate({ home: '/', store: 'memory:' });
+  const records = await Records.open({ home: '/', store: 'memory:' }, 'make');
   onTestFinished(() => records.close());
   const refusal = sampleEntry('refusal', { action: 'overwrite', code: 'NOT_READ', next: 'read' });
   await records.store.record({ entries: [{ ...refusal, observed: true }, refusal] });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { maskedDiff } from '../../text/unified.ts';
-import { type DiffParts, numberedRows, wordMarks } from './hunks.ts';
+import { numberedRows, wordMarks } from './hunks.ts';
 
 describe('a diff', () => {
   const lines = (count: number): string[] => Array.from({ length: count }, (_, i) => `${i + 1}`);
   const text = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('');
 
-  const diffGroups = (before: string, after: string, path = 'a.txt'): DiffParts =>
+  const diffGroups = (before: string, after: string, path = 'a.txt'): ReturnType<typeof numberedRows> =>
     numberedRows(maskedDiff(before, after, { maxLines: 2000, maxLineChars: 2000, secrets: 'mask', path }));
 
   it('numbers rows on both sides and groups hunks with their context', () => {

@@ -12,7 +12,7 @@ const MAX_MARKED_PART = 0.7;
 const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
 
 /** The rows of a diff and their numbers. */
-export type DiffParts = Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut' | 'note'>;
+type DiffParts = Pick<FileDiff, 'added' | 'removed' | 'groups' | 'cut' | 'note'>;
 
 const HEAD = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 const MISSING = /^… (\d+) more lines /;

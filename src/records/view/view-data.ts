@@ -203,9 +203,6 @@ export interface LiveView {
   readonly kinds: readonly EntryKind[];
 }
 
-/** Added and removed lines of changes, by the numbers of their entries. */
-export type LineCounts = Readonly<Record<number, LineCount>>;
-
 /** The refusals of one session, or about one file. */
 export interface SavedBy {
   readonly name: string;

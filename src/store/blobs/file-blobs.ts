@@ -20,13 +20,7 @@ import { promisify } from 'node:util';
 import { errnoOf, Fault, isMissing, isTaken, unlessMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
-import {
-  changedWhileKept,
-  damagedImage,
-  type ImagePurpose,
-  type KeptImage,
-  missingImage,
-} from '../images.ts';
+import { changedWhileKept, damagedImage, type KeptImage, missingImage } from '../images.ts';
 import { ownerOfThisProcess } from '../owner.ts';
 
 const CHUNK_BYTES = 1 << 18;
@@ -110,7 +104,7 @@ export class FileBlobs {
     });
   }
 
-  has(sha256: string, purpose: ImagePurpose = 'read'): Promise<boolean> {
+  has(sha256: string, purpose: 'read' | 'rely' = 'read'): Promise<boolean> {
     return this.#attempt('look for', sha256, async () =>
       purpose === 'rely' ? this.#renew(sha256) : this.#find(sha256) !== undefined,
     );

@@ -14,7 +14,7 @@ const BEAT_MS = 5000;
 const SAFE_MS = 20_000;
 
 /** A lock number (`slot`) that a lease covers, and the number of the lease, which is never used twice. */
-export interface Fence {
+interface Fence {
   readonly slot: number;
   readonly fence: number;
 }

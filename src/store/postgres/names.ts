@@ -12,7 +12,7 @@ import { makeOnce } from '../prepare-home.ts';
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'locked']);
 
 /** A root of this machine and the name of its workspace. */
-export interface MachinePlace {
+interface MachinePlace {
   readonly root: string;
   readonly workspace: string;
   /** True if several machines write to this root. */

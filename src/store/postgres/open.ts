@@ -4,17 +4,19 @@ import { LocalLocks } from '../../lock/locks.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Durability } from '../../model/policy.ts';
 import { FileBlobs } from '../blobs/file-blobs.ts';
-import type { Images } from '../images.ts';
 import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
-import type { FleetOptions, FleetView, OpenedState, WorkspaceName } from '../state.ts';
+import type { FleetOptions, OpenedState, RecordedState } from '../state.ts';
 import type { Store } from '../store.ts';
 import { type ConnectionOptions, PostgresConnection, SERVER_CLOCK } from './connection.ts';
 import { Heart, LeasedLocks } from './heart.ts';
-import { checkWorkspaceName, existingMachineOf, type MachinePlace, machineOf, Names } from './names.ts';
+import { checkWorkspaceName, existingMachineOf, machineOf, Names } from './names.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { makeSchema, SCHEMA_VERSION, versionOf } from './schema.ts';
+
+/** A root of this machine and the name of its workspace. */
+type MachinePlace = Names['places'][number];
 
 /** Opens the store of a `postgres:` URL, and creates its schema if there is none. */
 export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
@@ -100,8 +102,8 @@ export async function openPostgresRecords(
   {
     name,
     folders = [],
-  }: { readonly name?: WorkspaceName | undefined; readonly folders?: readonly string[] } = {},
-): Promise<{ readonly store: Store; readonly images: Images; readonly fleet: FleetView }> {
+  }: { readonly name?: FleetOptions['saveAs']; readonly folders?: readonly string[] } = {},
+): Promise<RecordedState> {
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
   try {
@@ -154,10 +156,7 @@ function addedTo(names: Set<string>, wanted: string): string {
  * The saved places (roots with workspace names) of this machine. If no saved place has the given
  * workspace name, the given roots get it.
  */
-function namedPlaces(
-  saved: readonly MachinePlace[],
-  name: WorkspaceName | undefined,
-): readonly MachinePlace[] {
+function namedPlaces(saved: readonly MachinePlace[], name: FleetOptions['saveAs']): readonly MachinePlace[] {
   if (name === undefined || saved.some(({ workspace }) => workspace === name.workspace)) return saved;
   const given = placesOf(name);
   return [...saved.filter(({ root }) => !given.some((place) => place.root === root)), ...given];
@@ -302,7 +301,7 @@ function fleetOwner(db: PostgresConnection, machine: string): Owner {
 }
 
 /** The condition of a store that several machines share, seen from this machine. */
-export interface FleetHealth {
+interface FleetHealth {
   /** The server's version. */
   readonly server: string;
   /** Median of a few round trips. */

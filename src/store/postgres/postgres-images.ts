@@ -2,14 +2,7 @@ import { hash } from 'node:crypto';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { FileBlobs } from '../blobs/file-blobs.ts';
-import {
-  damagedImage,
-  type ImagePurpose,
-  type Images,
-  type ImageUsage,
-  type KeptImage,
-  missingImage,
-} from '../images.ts';
+import { damagedImage, type Images, type ImageUsage, type KeptImage, missingImage } from '../images.ts';
 import type { PostgresConnection } from './connection.ts';
 import { type Row, SERVER_CLOCK } from './connection.ts';
 
@@ -98,11 +91,11 @@ export class PostgresImages implements Images {
     return this.#local.sync();
   }
 
-  async has(sha256: string, purpose?: ImagePurpose): Promise<boolean> {
+  async has(sha256: string, purpose?: 'read' | 'rely'): Promise<boolean> {
     return (await this.#local.has(sha256, purpose)) || this.#isShared(sha256);
   }
 
-  hasHere(sha256: string, purpose?: ImagePurpose): Promise<boolean> {
+  hasHere(sha256: string, purpose?: 'read' | 'rely'): Promise<boolean> {
     return this.#local.has(sha256, purpose);
   }
 

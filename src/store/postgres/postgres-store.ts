@@ -27,22 +27,19 @@ import {
   type AtLocked,
   type BrokenLink,
   type ChainLink,
-  type ChainState,
   type EntryFilter,
   LINKS_AT_ONCE,
-  type LinkPage,
   type Notes,
   type PendingFilter,
   RECENT_ENTRIES,
   type RecentChanges,
-  type SessionFilter,
   type Store,
   type StoreState,
   type Writes,
 } from '../store.ts';
 import { closedFault, type PgValue, type PostgresConnection, type Row } from './connection.ts';
 import { indexKey, type Names } from './names.ts';
-import { CHAIN_IDLE_MS, losesViews, RecordWriter, type StoreContext } from './record-writer.ts';
+import { CHAIN_IDLE_MS, losesViews, RecordWriter } from './record-writer.ts';
 import { NoteQueue, SeenSessions } from './seen-sessions.ts';
 
 /**
@@ -60,14 +57,14 @@ export class PostgresStore implements Store {
   readonly warnings: readonly string[];
   readonly chain: string;
   readonly #db: PostgresConnection;
-  readonly #context: StoreContext;
+  readonly #context: ConstructorParameters<typeof RecordWriter>[0];
   readonly #seen: SeenSessions;
   readonly #notes: NoteQueue;
   readonly #writer: RecordWriter;
   readonly #recent: RecentFollower;
   #closed = false;
 
-  constructor(db: PostgresConnection, context: StoreContext) {
+  constructor(db: PostgresConnection, context: ConstructorParameters<typeof RecordWriter>[0]) {
     this.#db = db;
     this.#context = context;
     this.url = db.url;
@@ -176,10 +173,6 @@ export class PostgresStore implements Store {
     return this.#recent.since(asked);
   }
 
-  async lastChange(key: string): Promise<ChangeEntry | undefined> {
-    return (await this.lastChanges([key])).get(key);
-  }
-
   async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>> {
     if (keys.length === 0) return new Map();
     await this.#notes.flush();
@@ -218,7 +211,7 @@ export class PostgresStore implements Store {
     return row && this.#session(row);
   }
 
-  async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
+  async sessions({ roots }: Parameters<Store['sessions']>[0] = {}): Promise<readonly SessionRecord[]> {
     const where = roots === undefined ? '' : 'where root = any($1::text[])';
     const values = roots === undefined ? [] : [roots.map((root) => column(this.#names.stored(root)))];
     const rows = await this.#db.query(
@@ -233,7 +226,10 @@ export class PostgresStore implements Store {
     return journalState(this.#db);
   }
 
-  async checkLinks(previous: ChainLink, page: LinkPage): Promise<ChainLink | BrokenLink> {
+  async checkLinks(
+    previous: ChainLink,
+    page: Parameters<Store['checkLinks']>[1],
+  ): Promise<ChainLink | BrokenLink> {
     const { chain, throughSeq, known } = page;
     const limits = { afterSeq: previous.seq, beforeSeq: throughSeq + 1, limit: LINKS_AT_ONCE };
     const { text, values } = postgresEntriesQuery(this.#s, this.#names, {
@@ -392,7 +388,7 @@ async function dropChains(db: PostgresConnection): Promise<void> {
   await db.maintain(`select ${db.schema}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
 }
 
-function chainState(row: Row): ChainState {
+function chainState(row: Row): NonNullable<StoreState['chains']>[number] {
   return {
     chain: String(row['chain']),
     machine: String(row['machine']),

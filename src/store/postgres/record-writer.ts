@@ -6,8 +6,10 @@ import type { SessionRecord } from '../../model/session-record.ts';
 import { canonicalJson } from '../chain.ts';
 import { column, concernedKeys, touchedKeys, viewRowText } from '../entry-columns.ts';
 import type { Writes } from '../store.ts';
-import type { Fence, Heart } from './heart.ts';
+import type { Heart } from './heart.ts';
 import { indexKey, type Names } from './names.ts';
+
+type Fences = ReturnType<Heart['fencesOf']>;
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
@@ -21,7 +23,7 @@ export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 const LATEST_MS = 10_000;
 
 /** The data that a store needs about its process. */
-export interface StoreContext {
+interface StoreContext {
   readonly names: Names;
   /** Identifies the process in the records of changes that it has begun. */
   readonly owner: string;
@@ -64,10 +66,7 @@ export class RecordWriter {
   readonly chain: string;
   readonly #context: StoreContext;
   /** The leases under which each change in progress was announced. Removed when the change is finished. */
-  readonly #announced = new Map<
-    string,
-    { readonly keys: readonly string[]; readonly fences: readonly Fence[] }
-  >();
+  readonly #announced = new Map<string, { readonly keys: readonly string[]; readonly fences: Fences }>();
   /**
    * Changes that were refused because the server did not confirm their announcement, with the time
    * from `performance.now()`. The server may get an announcement until its deadline, so records
@@ -198,7 +197,7 @@ export class RecordWriter {
    * The lease numbers that the server checks: those of a change that is announced, or that enters
    * the journal. A change that ends without a journal entry was reverted and needs no check.
    */
-  #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
+  #fencesFor({ announce, settle = [], entries = [] }: Writes): Fences {
     if (announce !== undefined) {
       const keys = announce.locked ?? [];
       const fences = this.#fencesOf(keys);
@@ -212,14 +211,14 @@ export class RecordWriter {
    * The leases that cover the files of a change now. They differ from those of its announcement if
    * the record of its end was lost, and this process locks the files again to record the result.
    */
-  #fencesOfChange(change: string): readonly Fence[] {
+  #fencesOfChange(change: string): Fences {
     const announced = this.#announced.get(change);
     if (announced === undefined) return [];
     const held = this.#fencesOf(announced.keys);
     return held.length > 0 ? held : announced.fences;
   }
 
-  #fencesOf(keys: readonly string[]): readonly Fence[] {
+  #fencesOf(keys: readonly string[]): Fences {
     return this.#context.heart?.fencesOf(keys) ?? [];
   }
 

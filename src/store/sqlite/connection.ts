@@ -25,7 +25,6 @@ import {
   rollBack,
   type SqliteDatabase,
   type SqliteLoader,
-  type SqliteStatement,
   storeFault,
 } from './driver.ts';
 import { Users } from './users.ts';
@@ -106,7 +105,7 @@ export class Connection {
   readonly #db: SqliteDatabase;
   readonly #files: DatabaseFiles | undefined;
   readonly #witness: ChainLink | undefined;
-  readonly #statements = new Map<string, SqliteStatement>();
+  readonly #statements = new Map<string, ReturnType<SqliteDatabase['prepare']>>();
   #closed = false;
 
   constructor(db: SqliteDatabase, { file, url, files, warning, witness }: Opened) {
@@ -119,7 +118,7 @@ export class Connection {
   }
 
   /** Returns a prepared statement. Each text is prepared once. */
-  sql(text: string): SqliteStatement {
+  sql(text: string): ReturnType<SqliteDatabase['prepare']> {
     const known = this.#statements.get(text);
     if (known !== undefined) return known;
     const prepared = this.#db.prepare(text);

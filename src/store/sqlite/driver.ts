@@ -16,7 +16,7 @@ export interface SqliteDatabase {
   close(): void;
 }
 
-export interface SqliteStatement {
+interface SqliteStatement {
   get(...values: SqlValue[]): unknown;
   all(...values: SqlValue[]): unknown[];
   run(...values: SqlValue[]): { readonly changes: number | bigint };

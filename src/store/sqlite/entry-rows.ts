@@ -1,7 +1,7 @@
 import type { NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { canonicalJson, linkText } from '../chain.ts';
-import { type QueryDialect, selectionOf } from '../entries-query.ts';
+import { selectionOf } from '../entries-query.ts';
 import { column, ENTRY_COLUMNS, entryFrom, filterColumns, touchedKeys } from '../entry-columns.ts';
 import { type ChainLink, type EntryFilter, RECENT_ENTRIES, VIEWS_OF_FILE } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -36,7 +36,7 @@ export function entriesQuery(
   return { sql: select + text, values };
 }
 
-const DIALECT: QueryDialect<SqlValue> = {
+const DIALECT: Parameters<typeof selectionOf<SqlValue>>[1] = {
   placeholder: '?',
   touches: 'touches',
   list: (texts) => JSON.stringify(texts),

@@ -4,7 +4,6 @@ import type { FileBlobs } from '../blobs/file-blobs.ts';
 import {
   changedWhileKept,
   damagedImage,
-  type ImagePurpose,
   type Images,
   type ImageUsage,
   type KeptImage,
@@ -97,7 +96,7 @@ export class LocalImages implements Images {
     await this.#db.sync();
   }
 
-  async has(sha256: string, purpose: ImagePurpose = 'read'): Promise<boolean> {
+  async has(sha256: string, purpose: 'read' | 'rely' = 'read'): Promise<boolean> {
     const renew = 'update blobs set since_ms = ?, kept = 1 where sha256 = ? returning 1';
     const isRow =
       purpose === 'rely' ? this.#get(renew, this.#now(), sha256) !== undefined : this.#hasRow(sha256);

@@ -29,6 +29,7 @@ import { verifyChain } from '../../journal/verify.ts';
 import { knownOf } from '../../judge/known.ts';
 import type { State } from '../../model/delta.ts';
 import type { Images } from '../images.ts';
+import { lastChange } from '../store.ts';
 import { loadSqlite } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
 import { openMemoryStore, openSqliteStore } from './sqlite-store.ts';
@@ -119,7 +120,7 @@ describe('the last change of a file', () => {
     const path = join(scratch().home, 'state.db');
     const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
     const deltas = [delta('a.ts', file('x'), file('y'))];
-    const last = async (): Promise<string | undefined> => (await store.lastChange(`${ROOT}/a.ts`))?.change;
+    const last = async (): Promise<string | undefined> => (await lastChange(store, `${ROOT}/a.ts`))?.change;
     expect(await last()).toBeUndefined();
     await store.record({ entries: [changeEntry('c1', deltas)] });
     expect([await last(), await last()]).toEqual(['c1', 'c1']);

@@ -20,11 +20,9 @@ import {
   type ChainLink,
   type EntryFilter,
   LINKS_AT_ONCE,
-  type LinkPage,
   type Notes,
   type PendingFilter,
   type RecentChanges,
-  type SessionFilter,
   type Store,
   type StoreState,
   type Writes,
@@ -322,14 +320,10 @@ class SqliteStore implements Store {
     });
   }
 
-  async lastChange(key: string): Promise<ChangeEntry | undefined> {
-    return (await this.entries({ key, kinds: ['change'], limit: 1 }))[0];
-  }
-
   async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>> {
     const found = new Map<string, ChangeEntry>();
     for (const key of keys) {
-      const last = await this.lastChange(key);
+      const [last] = await this.entries({ key, kinds: ['change'], limit: 1 });
       if (last !== undefined) found.set(key, last);
     }
     return found;
@@ -365,7 +359,7 @@ class SqliteStore implements Store {
     });
   }
 
-  async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
+  async sessions({ roots }: Parameters<Store['sessions']>[0] = {}): Promise<readonly SessionRecord[]> {
     return this.#db.attempt(() => {
       const rows = this.#db.sql('select record from sessions').all() as { record: string }[];
       return rows
@@ -390,7 +384,10 @@ class SqliteStore implements Store {
     });
   }
 
-  async checkLinks(previous: ChainLink, { throughSeq, known }: LinkPage): Promise<ChainLink | BrokenLink> {
+  async checkLinks(
+    previous: ChainLink,
+    { throughSeq, known }: Parameters<Store['checkLinks']>[1],
+  ): Promise<ChainLink | BrokenLink> {
     this.#flushAll();
     return this.#db.attempt(() => {
       const select = `${SELECT_ENTRY} where seq > ? and seq <= ? order by seq limit ${LINKS_AT_ONCE}`;

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
+import { openProcessLock } from '../../lock/locks.ts';
 import { Fault } from '../../model/fault.ts';
 import { localOwner } from '../owner.ts';
 
@@ -15,10 +15,10 @@ const ALONE_MS = 500;
  * may replace the file while there is no other user.
  */
 export class Users {
-  readonly #lock: ProcessLock;
+  readonly #lock: ReturnType<typeof openProcessLock>;
   readonly #database: string;
 
-  private constructor(lock: ProcessLock, database: string) {
+  private constructor(lock: ReturnType<typeof openProcessLock>, database: string) {
     this.#lock = lock;
     this.#database = database;
   }

@@ -7,7 +7,7 @@ import type {
   FeedRow,
   FilePicture,
   FileRow,
-  LineCounts,
+  LineCount,
   LiveView,
   Saves,
   SessionRow,
@@ -49,7 +49,7 @@ export const turns: Signal<readonly TurnRow[]> = signal([]);
 export const hasOlderTurns: Signal<boolean> = signal(false);
 export const files: Signal<readonly FileRow[] | undefined> = signal(undefined);
 export const saves: Signal<Saves | undefined> = signal(undefined);
-export const knownCounts: Signal<LineCounts> = signal({});
+export const knownCounts: Signal<Readonly<Record<number, LineCount>>> = signal({});
 export const selected: Signal<ViewerSelection | undefined> = signal(undefined);
 export const detail: Signal<Detail | undefined> = signal(undefined);
 /** The number of unchanged lines around each hunk of the shown diffs; undefined means a few. */
@@ -292,7 +292,9 @@ export async function fetchCounts(changes: readonly number[]): Promise<void> {
   if (wanted.length === 0) return;
   for (const seq of wanted) asked.add(seq);
   try {
-    const came = await ask<LineCounts>(`counts?${wanted.map((seq) => `seq=${seq}`).join('&')}`);
+    const came = await ask<Readonly<Record<number, LineCount>>>(
+      `counts?${wanted.map((seq) => `seq=${seq}`).join('&')}`,
+    );
     knownCounts.value = { ...knownCounts.value, ...came };
     await fetchCounts(changes);
   } catch {

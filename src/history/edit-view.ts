@@ -1,5 +1,6 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
 import { carryCoverage, changesOf, editedLines } from '../text/change.ts';
+import { diffRows } from '../text/diff-rows.ts';
 import { lineCount } from '../text/lines.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
 import { bareView, shownText, shownView, type TranscriptView } from './history-sighting.ts';
@@ -75,33 +76,22 @@ export function changeView(change: FileChange): TranscriptView {
     const lines = { path, content, totalLines: lineCount(content), exact: true } as const;
     return { ...shownView(path, lines), how: 'write' };
   }
-  const hunks = newSides(change.diff).map((hunk) => {
-    const range = { from: hunk.from, to: hunk.from + hunk.lines.length - 1 };
-    return { range, shown: shownText(hunk.lines.join('\n'), range) };
-  });
-  const coverage = linesCoverage(
-    hunks.map((hunk) => hunk.range),
-    Number.POSITIVE_INFINITY,
+  const shown = runsOf(change.diff).map(({ from, lines }) =>
+    shownText(lines.join('\n'), { from, to: from + lines.length - 1 }),
   );
-  const shown = hunks.map((hunk) => hunk.shown);
-  return { path: change.path, coverage, shown, how: 'edit', clamped: false, redacted: false };
+  const coverage = linesCoverage(shown, Number.POSITIVE_INFINITY);
+  return bareView(change.path, { coverage, shown, how: 'edit' });
 }
 
-/** The new side of one hunk of a unified diff. `from`: the number of its first line. */
-interface DiffHunk {
-  readonly from: number;
-  readonly lines: readonly string[];
-}
-
-/** The new side of each hunk: the context and the added lines, which the author of the patch knows. */
-function newSides(diff: string): readonly DiffHunk[] {
-  const hunks: { from: number; lines: string[] }[] = [];
-  for (const line of diff.split('\n')) {
-    const from = /^@@ -\d+(?:,\d+)? \+(\d{1,12})(?:,\d+)? @@/.exec(line)?.[1];
-    if (from !== undefined) hunks.push({ from: Number(from), lines: [] });
-    else if (line.startsWith(' ') || line.startsWith('+')) hunks.at(-1)?.lines.push(line.slice(1));
+/** The context and the added lines of a patch, in runs of consecutive lines. */
+function runsOf(diff: string): readonly { readonly from: number; readonly lines: readonly string[] }[] {
+  const runs: { from: number; lines: string[] }[] = [];
+  for (const { number, text } of diffRows(diff.split('\n'), '+')) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.from + last.lines.length === number) last.lines.push(text);
+    else if (number > 0) runs.push({ from: number, lines: [text] });
   }
-  return hunks.filter((hunk) => hunk.lines.length > 0 && hunk.from > 0);
+  return runs;
 }
 
 /**

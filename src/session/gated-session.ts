@@ -46,9 +46,9 @@ import type {
 import { showsAll } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Elsewhere } from '../process/run-elsewhere.ts';
+import { shownBefore } from '../text/diff-rows.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { shownBefore } from '../text/shown-before.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { LookingSession, partsOf } from './looking-session.ts';

@@ -217,7 +217,9 @@ function transfer(
 function editsOf(names: EditArguments, scope: Arguments): Edit[] {
   const items = names.each === undefined ? [scope] : itemsOf(scope[names.each]).map(recordOf);
   if (
-    names.loosely?.some((loose) => items.some((item) => conditionHolds(loose, { ...scope, ...item }, item)))
+    [names.loosely ?? []]
+      .flat()
+      .some((loose) => items.some((item) => conditionHolds(loose, { ...scope, ...item }, item)))
   )
     return [];
   const edits = items.flatMap((item) => {

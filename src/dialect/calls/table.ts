@@ -59,63 +59,155 @@ export interface HostTable {
  */
 export type ArgumentName = string | readonly string[];
 
+/**
+ * The fields of a rule, as data: the type of a rule and the shape of a user's rule both follow from
+ * it. A `?` marks a field that may be missing. The value is one of `Kinds`.
+ */
+type Fields = Readonly<Record<string, keyof Kinds>>;
+
+/** The types of fields. */
+interface Kinds {
+  readonly name: ArgumentName;
+  readonly text: string;
+  readonly flag: boolean;
+  readonly true: true;
+  readonly number: number;
+  readonly first: 0 | 1;
+  readonly constants: readonly (string | number | boolean)[];
+  readonly numbers: 'always' | 'maybe' | 'never';
+  readonly condition: Condition;
+  readonly conditions: Condition | readonly Condition[];
+  readonly after: LineArgument;
+  readonly lines: LineArguments;
+  readonly edit: EditArguments;
+  readonly shown: ShownForm;
+}
+
+type Typed<F extends Fields> = {
+  readonly [K in keyof F as K extends `${string}?` ? never : K]: Kinds[F[K]];
+} & { readonly [K in keyof F as K extends `${infer Name}?` ? Name : never]?: Kinds[F[K]] };
+
+const CONDITION = {
+  argument: 'name',
+  // True if the condition tests a field of the array item (see `each`), not an argument of the whole call.
+  'inItem?': 'true',
+  // The exact values that match; absent means that any value matches.
+  'is?': 'constants',
+} as const;
+type Condition = Typed<typeof CONDITION>;
+
+/** The part of the arguments to which a rule applies, and the conditions of the rule. */
+const SCOPE = {
+  // The rule applies to each item of this array argument. If the items are strings, the name `.` selects them.
+  'each?': 'text',
+  'when?': 'condition',
+  // The rule does not apply if one of these conditions holds.
+  'unless?': 'conditions',
+} as const;
+
+/** Arguments that name lines. A call uses at most one of `head`, `tail`, `range` and `from`. */
+const LINES = {
+  // An array argument. Each of its items names lines by the arguments below.
+  'each?': 'text',
+  // A number of lines: `head` counts from the top of the file, `tail` from its end.
+  'head?': 'name',
+  'tail?': 'name',
+  // An array of the first and the last line. A last line below 1, or none, means the end of the file.
+  'range?': 'name',
+  // The first line; a negative number counts from the end of the file. The last line, included.
+  'from?': 'name',
+  'to?': 'name',
+  // The number of lines.
+  'count?': 'name',
+  // The number by which these arguments name the first line of a file; default 1.
+  'firstLine?': 'first',
+  // The number of lines that the server returns if the call does not give a number; default: all.
+  'defaultCount?': 'number',
+} as const;
+export type LineArguments = Typed<typeof LINES>;
+
+/** An argument with a line number. That number plus `plus` is the line after which the tool inserts. */
+const AFTER = { argument: 'name', plus: 'number' } as const;
+type LineArgument = Typed<typeof AFTER>;
+
+const EDIT = {
+  old: 'name',
+  new: 'name',
+  // The array of edits; default: the arguments themselves are one edit.
+  'each?': 'text',
+  // True if an empty old text means that the new text becomes the whole file.
+  'emptyCreates?': 'true',
+  // The argument that requests the replacement of every occurrence, and its value if the call does
+  // not give it (default: false).
+  'all?': 'name',
+  'allByDefault?': 'flag',
+  // The expected number of occurrences. If it is above 1, the tool replaces every occurrence.
+  'occurrences?': 'name',
+  // If one of these holds for an edit or the call, the server also replaces text that is only
+  // similar to the old text.
+  'loosely?': 'conditions',
+} as const;
+export type EditArguments = Typed<typeof EDIT>;
+
+/** The forms in which the text of a result shows lines of a file. */
+const FORMS = {
+  // The text consists of the requested lines. A first line that begins with `header`, and the empty
+  // line after it, are not part of the file.
+  verbatim: { 'header?': 'text' },
+  // One text with a section for each file, in the requested order. `PATH` in a mark means the path.
+  sections: { open: 'text', failed: 'text', close: 'text', between: 'text', 'header?': 'text' },
+  // Another form, such as JSON. Lines of the file that occur in the text count as shown, if the file
+  // did not change during the call.
+  found: {},
+  // The text is a unified diff; the file's lines in it count as shown.
+  diff: {},
+  // The text consists of the requested lines, possibly numbered (`N<TAB>text`). `always`: a text
+  // without numbers is a message, not a view of the file.
+  lines: { numbers: 'numbers' },
+  // Like `lines`, for the output of a command.
+  output: { numbers: 'numbers' },
+  // Several files in one text. A file's content can forge the boundaries, so only the lines that
+  // Lookfirst's receipts (`[read PATH lines A-B …]`) name count as shown.
+  receipts: {},
+} as const;
+export type ShownForm = {
+  readonly [K in keyof typeof FORMS]: { readonly as: K } & Typed<(typeof FORMS)[K]>;
+}[keyof typeof FORMS];
+
+/** The effects that a call can have, each with its fields. */
+const RULES = {
+  // With `orName`, the value may be a name that only the server knows, not a path. It is then passed
+  // on unchanged.
+  look: { path: 'name', 'orName?': 'true' },
+  list: { path: 'name' },
+  mkdir: { path: 'name' },
+  read: { path: 'name', shown: 'shown', 'lines?': 'lines' },
+  // Shows matching lines as `path:line:text`. An absent path means the working directory.
+  search: { path: 'name' },
+  write: { path: 'name', content: 'name' },
+  edit: { path: 'name', edit: 'edit' },
+  // Inserts after a line; without `after`, at the end of the file.
+  insert: { path: 'name', content: 'name', 'after?': 'after' },
+  touch: { path: 'name', 'lines?': 'lines' },
+  delete: { path: 'name', 'recursive?': 'name' },
+  // `taken`: for a tool that never replaces an existing destination, the server's message in that
+  // case. In it, PATH is replaced by the destination's path.
+  move: { source: 'name', destination: 'name', 'taken?': 'text' },
+  copy: { source: 'name', destination: 'name' },
+  // The text of a patch in the V4A format (`*** Begin Patch`), which names its own files.
+  patch: { patch: 'name' },
+  // `folder`: where the command starts; default: the working directory. `background`: a flag with
+  // which the call returns before the command has ended. `optional`: a call without a command runs
+  // nothing.
+  run: { command: 'name', 'folder?': 'name', 'background?': 'name', 'optional?': 'true' },
+  unknown: {},
+  nothing: {},
+} as const;
+
 /** One effect of a call. A rule whose path is absent from the call does not apply. */
-export type Rule = RuleScope &
-  (
-    | { readonly does: 'list' | 'mkdir'; readonly path: ArgumentName }
-    | {
-        readonly does: 'look';
-        readonly path: ArgumentName;
-        /**
-         * True if the value may be a name that only the server knows, not a path. The value is then
-         * passed on unchanged.
-         */
-        readonly orName?: true;
-      }
-    | {
-        readonly does: 'read';
-        readonly path: ArgumentName;
-        readonly lines?: LineArguments;
-        readonly shown: ShownForm;
-      }
-    /** Shows matching lines as `path:line:text`. An absent path means the working directory. */
-    | { readonly does: 'search'; readonly path: ArgumentName }
-    | { readonly does: 'write'; readonly path: ArgumentName; readonly content: ArgumentName }
-    | { readonly does: 'edit'; readonly path: ArgumentName; readonly edit: EditArguments }
-    | {
-        readonly does: 'insert';
-        readonly path: ArgumentName;
-        readonly content: ArgumentName;
-        /** The line to insert after; absent: at the end of the file. */
-        readonly after?: LineArgument;
-      }
-    | { readonly does: 'touch'; readonly path: ArgumentName; readonly lines?: LineArguments }
-    | { readonly does: 'delete'; readonly path: ArgumentName; readonly recursive?: ArgumentName }
-    | {
-        readonly does: 'move';
-        readonly source: ArgumentName;
-        readonly destination: ArgumentName;
-        /**
-         * For a tool that never replaces an existing destination: the server's message in that
-         * case. In the message, PATH is replaced by the destination's path.
-         */
-        readonly taken?: string;
-      }
-    | { readonly does: 'copy'; readonly source: ArgumentName; readonly destination: ArgumentName }
-    /** The text of a patch in the V4A format (`*** Begin Patch`), which names its own files. */
-    | { readonly does: 'patch'; readonly patch: ArgumentName }
-    | {
-        readonly does: 'run';
-        readonly command: ArgumentName;
-        /** The start folder of the command; if absent from the call, the working directory. */
-        readonly folder?: ArgumentName;
-        /** A flag argument. If it is set, the call returns before the command has ended. */
-        readonly background?: ArgumentName;
-        /** True if a call may lack a command. A call without one runs nothing. */
-        readonly optional?: true;
-      }
-    | { readonly does: 'unknown' | 'nothing' }
-  );
+export type Rule = {
+  readonly [K in keyof typeof RULES]: { readonly does: K } & Typed<typeof SCOPE> & Typed<(typeof RULES)[K]>;
+}[keyof typeof RULES];
 
 /** Gives the same rules to several tools, whose names are separated by spaces. */
 export function toolsWith(
@@ -125,184 +217,49 @@ export function toolsWith(
   return Object.fromEntries(names.flatMap((list) => list.split(' ')).map((name) => [name, rules]));
 }
 
-/** The part of the arguments to which a rule applies, and the conditions of the rule. */
-interface RuleScope {
-  /** The rule applies to each item of this array argument. If the items are strings, the name `.` selects them. */
-  readonly each?: string;
-  readonly when?: ArgumentIs;
-  /** The rule does not apply if one of these conditions holds. */
-  readonly unless?: ArgumentIs | readonly ArgumentIs[];
-}
-
-interface ArgumentIs {
-  readonly argument: ArgumentName;
-  /** True if the condition tests a field of the array item (see `each`), not an argument of the whole call. */
-  readonly inItem?: true;
-  /** The exact values that match; absent means that any value matches. */
-  readonly is?: readonly (string | number | boolean)[];
-}
-
-/** Arguments that name lines. A call uses at most one of `head`, `tail`, `range` and `from`. */
-export interface LineArguments {
-  /** An array argument. Each of its items names lines by the arguments below. */
-  readonly each?: string;
-  /**
-   * The argument with a number of lines: `head` counts from the top of the file, `tail` from its
-   * end.
-   */
-  readonly head?: ArgumentName;
-  readonly tail?: ArgumentName;
-  /** An array of the first and the last line. A last line below 1, or none, means the end of the file. */
-  readonly range?: ArgumentName;
-  /**
-   * `from`: the first line; a negative number counts from the end of the file. `to`: the last line,
-   * included. `count`: the number of lines.
-   */
-  readonly from?: ArgumentName;
-  readonly to?: ArgumentName;
-  readonly count?: ArgumentName;
-  /** The number by which these arguments name the first line of a file; default 1. */
-  readonly firstLine?: 0 | 1;
-  /** The number of lines that the server returns if the call does not give a number; default: all. */
-  readonly defaultCount?: number;
-}
-
-/** An argument with a line number. That number plus `plus` is the line after which the tool inserts. */
-interface LineArgument {
-  readonly argument: ArgumentName;
-  readonly plus: number;
-}
-
-export interface EditArguments {
-  /** The array of edits; default: the arguments themselves are one edit. */
-  readonly each?: string;
-  readonly old: ArgumentName;
-  readonly new: ArgumentName;
-  /** True if an empty old text means that the new text becomes the whole file. */
-  readonly emptyCreates?: true;
-  /**
-   * The argument that requests the replacement of every occurrence. `allByDefault`: its value if
-   * the call does not give it (default: false).
-   */
-  readonly all?: ArgumentName;
-  readonly allByDefault?: boolean;
-  /** The expected number of occurrences. If it is above 1, the tool replaces every occurrence. */
-  readonly occurrences?: ArgumentName;
-  /**
-   * If one of these conditions holds for an edit or the call, the server also replaces text that is
-   * only similar to the old text.
-   */
-  readonly loosely?: readonly ArgumentIs[];
-}
-
-/** The form in which the text of a result shows lines of a file. `PATH` in a mark means the requested path. */
-export type ShownForm =
-  /** The text consists of the requested lines. */
-  | ({ readonly as: 'verbatim' } & Decoration)
-  /** One text with a section for each file, in the requested order. */
-  | ({ readonly as: 'sections' } & SectionMarks & Decoration)
-  /**
-   * Another form, such as JSON. Lines of the file that occur in the text count as shown, if the file
-   * did not change during the call.
-   */
-  | { readonly as: 'found' }
-  /** The text is a unified diff; the file's lines in it count as shown. */
-  | { readonly as: 'diff' }
-  /**
-   * The text consists of the requested lines, possibly numbered (`N<TAB>text`). `always`: a text
-   * without numbers is a message, not a view of the file.
-   */
-  | { readonly as: 'lines'; readonly numbers: 'always' | 'maybe' | 'never' }
-  /** Like `lines`, for the output of a command. */
-  | { readonly as: 'output'; readonly numbers: 'always' | 'never' }
-  /**
-   * Several files in one text. A file's content can forge the boundaries, so only the lines that
-   * Lookfirst's receipts (`[read PATH lines A-B …]`) name count as shown.
-   */
-  | { readonly as: 'receipts' };
-
-/** Text that a server adds around the lines. */
-interface Decoration {
-  /** A first line with this beginning, and the empty line after it, are not part of the file. */
-  readonly header?: string;
-}
-
-interface SectionMarks {
-  readonly open: string;
-  readonly failed: string;
-  readonly close: string;
-  readonly between: string;
-}
-
-const NUMBER: Shape = { type: 'number' };
-const TRUE: Shape = { type: 'constant', values: [true], must: 'true, or absent' };
-const ZERO_OR_ONE: Shape = { type: 'constant', values: [0, 1] };
 const TEXTS = listOf(TEXT, { must: 'an array of strings' });
+const SIMPLE = {
+  name: { type: 'either', shapes: [TEXT, TEXTS], must: 'a string or an array of strings' },
+  text: TEXT,
+  flag: FLAG,
+  true: { type: 'constant', values: [true], must: 'true, or absent' },
+  number: { type: 'number' },
+  first: { type: 'constant', values: [0, 1] },
+  constants: listOf({ type: 'either', shapes: [TEXT, FLAG, { type: 'number' }] }),
+  numbers: oneOf('always', 'maybe', 'never'),
+} as const satisfies Partial<Record<keyof Kinds, Shape>>;
 
-const CONDITION = objectOf(
-  {
-    argument: TEXT,
-    is: listOf({ type: 'either', shapes: [TEXT, FLAG, NUMBER] }),
-    inItem: TRUE,
-  },
-  ['argument'],
-);
-const LINES = objectOf({
-  each: TEXT,
-  head: TEXT,
-  tail: TEXT,
-  from: TEXT,
-  to: TEXT,
-  count: TEXT,
-  firstLine: ZERO_OR_ONE,
-  defaultCount: NUMBER,
-});
-const AFTER = objectOf({ argument: TEXT, plus: NUMBER }, ['argument', 'plus']);
-const EDIT = objectOf(
-  {
-    old: TEXT,
-    new: TEXT,
-    each: TEXT,
-    all: TEXT,
-    allByDefault: FLAG,
-    occurrences: TEXT,
-    loosely: listOf(CONDITION),
-  },
-  ['old', 'new'],
-);
-const DECORATION = { header: TEXT };
-const SHOWN = variantOf('as', {
-  verbatim: objectOf(DECORATION),
-  sections: objectOf({ open: TEXT, failed: TEXT, close: TEXT, between: TEXT, ...DECORATION }, [
-    'open',
-    'failed',
-    'close',
-    'between',
-  ]),
-  found: objectOf({}),
-  diff: objectOf({}),
-});
+function shapeOf(fields: Fields, kinds: Partial<Record<keyof Kinds, Shape>>): ObjectShape {
+  const entries = Object.entries(fields).map(([name, kind]) => [name.replace('?', ''), kinds[kind] ?? ANY]);
+  return objectOf(
+    Object.fromEntries(entries),
+    Object.keys(fields).filter((name) => !name.endsWith('?')),
+  );
+}
 
-/** Fields that every rule may have: the array to whose items it applies, and its conditions. */
-const SCOPE = { each: TEXT, when: CONDITION, unless: CONDITION };
-const PATH = { ...SCOPE, path: TEXT };
-const PATHS = { ...SCOPE, source: TEXT, destination: TEXT };
-const RULE = variantOf('does', {
-  look: objectOf({ ...PATH, orName: TRUE }, ['path']),
-  list: objectOf(PATH, ['path']),
-  mkdir: objectOf(PATH, ['path']),
-  read: objectOf({ ...PATH, shown: SHOWN, lines: LINES }, ['path', 'shown']),
-  write: objectOf({ ...PATH, content: TEXT }, ['path', 'content']),
-  edit: objectOf({ ...PATH, edit: EDIT }, ['path', 'edit']),
-  insert: objectOf({ ...PATH, content: TEXT, after: AFTER }, ['path', 'content']),
-  touch: objectOf({ ...PATH, lines: LINES }, ['path']),
-  delete: objectOf({ ...PATH, recursive: TEXT }, ['path']),
-  move: objectOf({ ...PATHS, taken: TEXT }, ['source', 'destination']),
-  copy: objectOf(PATHS, ['source', 'destination']),
-  run: objectOf({ ...SCOPE, command: TEXT }, ['command']),
-  unknown: objectOf(SCOPE),
-  nothing: objectOf(SCOPE),
-});
+function variantsOf(tag: string, forms: Readonly<Record<string, Fields>>, kinds: typeof SIMPLE): Shape {
+  return variantOf(
+    tag,
+    Object.fromEntries(Object.entries(forms).map(([name, fields]) => [name, shapeOf(fields, kinds)])),
+  );
+}
+
+const condition = shapeOf(CONDITION, SIMPLE);
+const conditions: Shape = { type: 'either', shapes: [condition, listOf(condition)] };
+const KINDS = {
+  ...SIMPLE,
+  condition,
+  conditions,
+  after: shapeOf(AFTER, SIMPLE),
+  lines: shapeOf(LINES, SIMPLE),
+  edit: shapeOf(EDIT, { ...SIMPLE, conditions }),
+  shown: variantsOf('as', FORMS, SIMPLE),
+};
+const RULE = variantsOf(
+  'does',
+  Object.fromEntries(Object.entries(RULES).map(([does, fields]) => [does, { ...SCOPE, ...fields }])),
+  KINDS,
+);
 
 /** The shape of a user's table for a server. Only `id` and `tools` are required. */
 export const USER_TABLE: ObjectShape = objectOf(
@@ -315,8 +272,8 @@ export const USER_TABLE: ObjectShape = objectOf(
     folder: ANY,
     followsRoots: ANY,
     elsewhere: ANY,
-    onlyRelative: TRUE,
-    equalNames: TRUE,
+    onlyRelative: SIMPLE.true,
+    equalNames: SIMPLE.true,
     expandsHome: FLAG,
     sentences: objectOf(Object.fromEntries(REFUSAL_CODES.map((code) => [code, TEXT]))),
     words: objectOf(

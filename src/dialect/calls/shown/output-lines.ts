@@ -1,4 +1,5 @@
 import { type LineRange, mergeRanges } from '../../../model/coverage.ts';
+import { diffRows } from '../../../text/diff-rows.ts';
 
 /** At most this many lines of an output or file are compared; further ones are ignored. */
 const MAX_LINES = 200_000;
@@ -203,7 +204,6 @@ export function foundLines(output: string): ReadonlyMap<string, string> {
 
 /** Matches the line at which a unified diff names the next file, as in the output of `git diff`. */
 const DIFF_FILE = /^\+\+\+ (?:b\/)?/m;
-const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
 /**
  * The unchanged and added lines that unified diffs show, by file, each as `12:text` with its number
@@ -215,24 +215,10 @@ export function diffedLines(output: string): ReadonlyMap<string, string> {
     parts.map((part) => {
       const [title = '', ...rows] = part.split('\n', MAX_LINES);
       // Remove the tab that Git adds after a name with spaces.
-      return [title.replace(/\t.*$/, ''), newSideOf(rows).join('\n')];
+      const lines = [...diffRows(rows, '+')].map(({ number, text }) => `${number}:${text}`);
+      return [title.replace(/\t.*$/, ''), lines.join('\n')];
     }),
   );
-}
-
-/** The unchanged and added lines of the hunks of one file, each with its number in the new file. */
-function newSideOf(rows: readonly string[]): readonly string[] {
-  const lines: string[] = [];
-  let number = 0;
-  for (const row of rows) {
-    const start = DIFF_HUNK.exec(row)?.[1];
-    const isShown = number > 0 && /^[+ ]/.test(row);
-    if (isShown) lines.push(`${number}:${row.slice(1)}`);
-    if (start !== undefined) number = Number(start);
-    else if (isShown) number += 1;
-    else if (!row.startsWith('-')) number = 0;
-  }
-  return lines;
 }
 
 /**

@@ -195,13 +195,9 @@ function isRanged(touch: ReadTouch): boolean {
   return from !== 1 || to !== undefined;
 }
 
-/** Matches the note `[lines 1-20 of 300; …]` that a read tool puts below a part of a file. */
-const PAGE_NOTE = /\n\n\[lines \d+-\d+(?: of \d+)?; [^\n\]]{1,100}\]$/;
-
 /** Removes a heading and the reminders that some hosts put around numbered lines. */
 function undecorated(body: string): string {
-  const lines = body.startsWith("Here's the ") ? body.slice(body.indexOf('\n') + 1) : body;
-  let text = lines.endsWith(']') ? lines.replace(PAGE_NOTE, '') : lines;
+  let text = body.startsWith("Here's the ") ? body.slice(body.indexOf('\n') + 1) : body;
   for (let trimmed = text.trimEnd(); trimmed.endsWith('</system-reminder>'); trimmed = text.trimEnd()) {
     const start = trimmed.lastIndexOf('<system-reminder>');
     if (start === -1) break;

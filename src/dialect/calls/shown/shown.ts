@@ -1,4 +1,4 @@
-import { shownBefore } from '../../../text/shown-before.ts';
+import { shownBefore } from '../../../text/diff-rows.ts';
 import type { Answer } from '../answer.ts';
 import type { ShownForm } from '../table.ts';
 import type { ReadTouch, Touch } from '../touch.ts';

@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { requiredHome } from '../../config/home.ts';
 import { errorText } from '../../model/fault.ts';
+import { isWithin } from '../../model/path.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import { placeSettings } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
@@ -255,7 +256,7 @@ function codexUntrusted(places: ClientPlaces): string | undefined {
   const trusted = Object.entries(isTable(projects) ? projects : {})
     .filter(([, settings]) => valueAt(settings, 'trust_level') === 'trusted')
     .map(([folder]) => folder);
-  if (trusted.some((folder) => isAtOrBelow(project, folder))) return undefined;
+  if (trusted.some((folder) => isWithin(project, folder))) return undefined;
   return `Codex does not trust this folder and ignores its configuration: start Codex here and trust it, or add [projects.${JSON.stringify(project)}] with trust_level = "trusted" to ${file}`;
 }
 
@@ -276,15 +277,11 @@ function geminiUntrusted(places: ClientPlaces): string | undefined {
   const rules = jsonOf(file);
   const folders = Object.entries(rules ?? {});
   const applies = ([folder, rule]: readonly [string, ConfigValue]) =>
-    isAtOrBelow(project, rule === 'TRUST_PARENT' ? dirname(folder) : folder);
+    isWithin(project, rule === 'TRUST_PARENT' ? dirname(folder) : folder);
   // The rule of the innermost folder decides.
   const [, rule] = folders.filter(applies).sort(([a], [b]) => b.length - a.length)[0] ?? [];
   if (rule === 'TRUST_FOLDER' || rule === 'TRUST_PARENT') return undefined;
   return `Gemini CLI does not trust this folder and ignores its settings: start Gemini CLI here and trust it (/permissions), which writes ${file}`;
-}
-
-function isAtOrBelow(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
 function listOf(value: ConfigValue | undefined): readonly ConfigValue[] {

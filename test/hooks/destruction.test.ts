@@ -253,9 +253,9 @@ const layer: Door = async (command) => {
     calls += 1;
     expect(await send('PreToolUse', {})).not.toHaveProperty('permissionDecisionReason');
   }
-  const { code, stdout, told } = await runOnLayer(places, command, 's');
+  const { code, stdout, stderr, told } = await runOnLayer(places, command, 's');
   expect({ code, told }).toMatchObject({ code: 0 });
-  const after = await send('PostToolUse', { tool_response: { code, stdout, stderr: told } });
+  const after = await send('PostToolUse', { tool_response: { code, stdout, stderr: stderr + told } });
   return `${told}${after['additionalContext'] ?? ''}`;
 };
 

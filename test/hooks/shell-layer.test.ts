@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shellScript } from '../../src/cli/clients/hook-scripts.ts';
 import { quotedWord } from '../../src/report/bounded.ts';
 import { environment, lookfirst, objects, PROGRAM, scriptPlaces } from '../support/command-line.ts';
+import { runOnLayer } from '../support/layered.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -90,6 +91,25 @@ interface Bash {
 }
 
 /**
+ * Runs a line as the script does. If the script's own process makes the layers, this process takes
+ * its place, unless `through` starts the script: starting Node takes longer than most commands.
+ */
+async function runLine(
+  command: string,
+  cwd: string = places.root,
+  through: readonly string[] = [],
+): Promise<Ended> {
+  if (maker === "the script's own process" && through.length === 0) {
+    const options = { cwd, env: around(), mayRunPlainly: true } as const;
+    const { code, stdout, stderr, told } = await runOnLayer(places, command, 's', options);
+    return { code, stdout, stderr: stderr + told };
+  }
+  const line = `eval '${command.replaceAll("'", `'"'"'`)}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
+  const [program = shell, ...args] = [...through, shell, line];
+  return start(program, args, '', {}, cwd);
+}
+
+/**
  * A call of Claude Code's Bash tool: the before-event, the command run by our program (as
  * CLAUDE_CODE_SHELL_PREFIX), the after-event.
  */
@@ -112,9 +132,7 @@ async function bash({
   if (before['permissionDecision'] === 'deny')
     return { code: -2, stdout: '', stderr: before['permissionDecisionReason'] ?? '' };
   meanwhile?.();
-  const line = `eval '${command.replaceAll("'", `'"'"'`)}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
-  const [program = shell, ...args] = [...through, shell, line];
-  const ran = await start(program, args, '', {}, cwd);
+  const ran = await runLine(command, cwd, through);
   const { stdout, stderr } = ran;
   const after =
     ran.code === 0
@@ -160,7 +178,7 @@ describe
     it('a command is one change of its session and turn, even for files that no session has seen', async () => {
       const command = `$(echo rm) a.txt; mkdir d; echo 'n' > d/new.txt`;
       const stderr = expect.stringMatching(/removed what nothing else holds: a\.txt.*lookfirst undo c/);
-      expect(await bash({ command })).toEqual({ code: 0, stdout: '', stderr });
+      expect(await bash({ command, through: ['env'] })).toEqual({ code: 0, stdout: '', stderr });
       expect(existsSync(join(places.root, 'a.txt'))).toBe(false);
       expect(await changes()).toMatchObject([{ action: 'run', session: 's', turn: 'turn-1', text: command }]);
       expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
@@ -213,7 +231,8 @@ describe
     it("a command that drops another writer's change is not committed, and the model gets the reason", async () => {
       await bash({ command: 'cat a.txt' });
       writeFileSync(join(places.root, 'a.txt'), 'one\ntwo, by hand\nthree\n');
-      const ran = await bash({ command: `python3 -c "open('a.txt','w').write('one\\ntwo\\nTHREE\\n')"` });
+      const command = `python3 -c "open('a.txt','w').write('one\\ntwo\\nTHREE\\n')"`;
+      const ran = await bash({ command, through: ['env'] });
       expect(ran.code).toBe(2);
       expect(ran.stderr).toContain('[COMMAND_CONFLICT]');
       expect(ran.stderr).toContain('two, by hand');

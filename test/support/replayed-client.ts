@@ -293,8 +293,8 @@ export class ReplayedClient {
   /** Runs a shell line as the client does. */
   async #outputOf(command: string): Promise<string> {
     if (this.shellPrefix === undefined) return outputOf(command, this.#places.root);
-    const { stdout, told } = await runOnLayer(this.#places, command, this.session);
-    return stdout + told;
+    const { stdout, stderr, told } = await runOnLayer(this.#places, command, this.session);
+    return stdout + stderr + told;
   }
 
   /** Reports that the model's context was summarised. */

@@ -4,7 +4,10 @@ import { ClosingLine } from './test/support/closing-line.ts';
 import { compiledSources } from './test/support/compiled-sources.ts';
 
 /** Tests whose result may depend on the file system. The others make their folders in memory, if possible. */
-const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,kept,store,undo}/**/*.test.ts'];
+const ABOUT_DISKS = [
+  'src/{disk,gate,journal,lock,process,store,workspace}/**/*.test.ts',
+  'test/{containment,kept,store,undo}/**/*.test.ts',
+];
 /** Tests that install hundreds of megabytes of packages. Only `npm run test:matrix` runs them. */
 const WITH_LARGE_TOOLS = [
   'test/{adapters,conformance,servers,tokens}/*.test.ts',
@@ -36,7 +39,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           ...shared,
           name: 'memory',
-          include: ['test/**/*.test.ts'],
+          include: ['{src,test}/**/*.test.ts'],
           exclude: [...ABOUT_DISKS, ...WITH_LARGE_TOOLS, 'test/attack/**', ...INSTALLED],
           setupFiles: ['test/support/in-memory.ts'],
         },

@@ -57,6 +57,9 @@ export class HttpUpstream implements Upstream {
   #streams = new Set<ServerStream>();
   #session: string | undefined;
   #version: string | undefined;
+  /** The messages that began the session. They begin another one if the server loses the session. */
+  readonly #opening: { readonly line: Buffer; readonly message: JsonRecord }[] = [];
+  #renewal: Promise<boolean> | undefined;
   /** Resolves when the server has accepted the handshake. Later messages wait for it. */
   #handshake: Promise<unknown> = Promise.resolve();
   #posting = new Set<Promise<void>>();
@@ -80,8 +83,10 @@ export class HttpUpstream implements Upstream {
     const message: JsonRecord = isRecord(parsed) ? parsed : {};
     if (message['method'] === 'notifications/cancelled' && this.#aborted(message)) return;
     const posted = this.#handshake.then(() => this.#post(line, message));
-    if (message['method'] === 'initialize' || message['method'] === 'notifications/initialized')
+    if (message['method'] === 'initialize' || message['method'] === 'notifications/initialized') {
       this.#handshake = posted;
+      this.#opening.push({ line, message });
+    }
     const tracked = posted.finally(() => this.#posting.delete(tracked));
     this.#posting.add(tracked);
   }
@@ -112,10 +117,12 @@ export class HttpUpstream implements Upstream {
 
   /**
    * Posts a message. Never rejects: a request that cannot be sent is answered with an error; other
-   * failures are logged.
+   * failures are logged. If the server no longer knows the session, posts the message again in a new
+   * one: the server has not acted on it.
    */
-  async #post(line: Buffer, message: JsonRecord): Promise<void> {
+  async #post(line: Buffer, message: JsonRecord, attempt: 'first' | 'second' = 'first'): Promise<void> {
     if (this.#over) return;
+    const session = this.#session;
     const key = typeof message['method'] === 'string' ? idKey(message['id']) : undefined;
     const exchange = this.#http.send({
       method: 'POST',
@@ -125,7 +132,12 @@ export class HttpUpstream implements Upstream {
     });
     if (key !== undefined) this.#open.set(key, { exchange, modern: isModern(message) });
     try {
-      await this.#received(await exchange.response, message, key);
+      const response = await exchange.response;
+      const isLost = response.statusCode === 404 && session !== undefined && attempt === 'first';
+      if (isLost && (await this.#renewed(session))) {
+        response.resume();
+        await this.#post(line, message, 'second');
+      } else await this.#received(response, message, key);
     } catch (error) {
       const cure = UNREACHABLE.has(errnoOf(error) ?? '') ? ': start the server, or correct --url' : '';
       this.#failed(key, `${errorText(error)}${cure}`);
@@ -161,7 +173,33 @@ export class HttpUpstream implements Upstream {
     this.#lost(to.status);
   }
 
-  /** Ends this upstream if the server no longer knows its session: only a new session can go on. */
+  /** Begins a new session with the server in place of `lost`, once for all messages. False if that fails. */
+  #renewed(lost: string): Promise<boolean> {
+    if (this.#session !== undefined && this.#session !== lost) return Promise.resolve(true);
+    this.#renewal ??= this.#renew()
+      .catch(() => false)
+      .finally(() => {
+        this.#session ??= lost;
+        this.#renewal = undefined;
+      });
+    return this.#renewal;
+  }
+
+  async #renew(): Promise<boolean> {
+    const [first, ...rest] = this.#opening;
+    if (first?.message['method'] !== 'initialize') return false;
+    this.#session = undefined;
+    const headers = this.#headersFor(first.message);
+    const exchange = this.#http.send({ method: 'POST', url: this.#url, headers, body: first.line });
+    const response = (await exchange.response).resume();
+    this.#session = headerOf(response, 'mcp-session-id');
+    if (this.#session === undefined) return false;
+    for (const { line, message } of rest) await this.#post(line, message, 'second');
+    this.#events.log('the server had lost its session; a new one was begun');
+    return true;
+  }
+
+  /** Ends this upstream if the server no longer knows its session and gives no other one. */
   #lost(status: number): void {
     if (status !== 404 || this.#session === undefined) return;
     this.#session = undefined;

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { serveProxy } from '../../src/proxy/front-http.ts';
 import { listenLocally } from '../../src/wire/http.ts';
-import { openGate, scratch } from './harness.ts';
+import { openGate, scratch, startProxy } from './harness.ts';
 
 const HEADERS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
 const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write_file' } });
@@ -84,6 +84,35 @@ it('a client whose session the server has lost is told to begin a new one', asyn
   const first = await ask('tools/list', {});
   expect(first.answer).toMatchObject({ id: 1, error: { message: 'Session not found' } });
   expect((await ask('tools/list', {})).status).toBe(404);
+});
+
+it('a proxy over stdio begins a new session if the server has lost its own', async () => {
+  const asked: string[] = [];
+  let [session, sessions] = ['', 0];
+  const server = createServer(async (req, res) => {
+    if (req.method !== 'POST') return res.writeHead(405).end();
+    const { id, method } = JSON.parse(await text(req)) as Asked;
+    asked.push(method);
+    if (method === 'initialize') {
+      session = `s${++sessions}`;
+      res.setHeader('mcp-session-id', session);
+      return json(res, { jsonrpc: '2.0', id, result: SERVER });
+    }
+    if (req.headers['mcp-session-id'] !== session) return res.writeHead(404).end();
+    if (id === undefined) return res.writeHead(202).end();
+    return json(res, { jsonrpc: '2.0', id, result: { tools: [] } });
+  });
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${await listenLocally(server, 0)}/mcp`;
+  const { client, errors } = await startProxy(scratch(), { url });
+  await client.initialize();
+  expect(await client.request('tools/list')).toMatchObject({ result: { tools: [] } });
+  session = 'restarted';
+  const answers = await Promise.all([client.request('tools/list'), client.request('tools/list')]);
+  expect(answers).toMatchObject([{ result: { tools: [] } }, { result: { tools: [] } }]);
+  expect(sessions).toBe(2);
+  expect(asked.filter((method) => method === 'notifications/initialized')).toHaveLength(2);
+  expect(errors()).toContain('the server had lost its session; a new one was begun');
 });
 
 it('a server that compresses on request is gated', async () => {

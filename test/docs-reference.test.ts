@@ -40,6 +40,7 @@ const NOTICES: Readonly<Record<Notice['kind'], true>> = {
   'unseen-append': true,
   'match-tier': true,
   'quotes-straightened': true,
+  'quotes-kept': true,
   'hard-links-broken': true,
   'mode-bits-dropped': true,
   'owner-changed': true,

@@ -24,6 +24,8 @@ export type Notice =
   | { readonly kind: 'unseen-append' }
   | { readonly kind: 'match-tier'; readonly tier: MatchTier }
   | { readonly kind: 'quotes-straightened'; readonly count: number }
+  /** Another program wrote typographic quotes where code needs straight ones. */
+  | { readonly kind: 'quotes-kept'; readonly path: string; readonly ranges: readonly LineRange[] }
   | { readonly kind: 'hard-links-broken'; readonly count: number }
   | { readonly kind: 'mode-bits-dropped'; readonly bits: string }
   | { readonly kind: 'owner-changed' }

@@ -19,6 +19,10 @@ describe('describeNotice', () => {
       { kind: 'match-tier', tier: 'trailing-space' },
       'The text was found after ignoring spaces at the ends of lines.',
     ],
+    [
+      { kind: 'quotes-kept', path: 'a.ts', ranges: [{ from: 2, to: 2 }] },
+      'Typographic quotes in code: a.ts, line 2. Replace them with straight ones, unless you meant them.',
+    ],
     [{ kind: 'quotes-straightened', count: 1 }, 'Replaced 1 typographic quote in code with straight ones.'],
     [
       { kind: 'hard-links-broken', count: 2 },

@@ -41,6 +41,8 @@ const TEXTS: { readonly [K in Notice['kind']]: (notice: NoticeOf<K>, options: No
   'match-tier': ({ tier }) => TIERS[tier],
   'quotes-straightened': ({ count }) =>
     `Replaced ${countOf(count, 'typographic quote')} in code with straight ones.`,
+  'quotes-kept': ({ path, ranges }) =>
+    `Typographic quotes in code: ${pathText(path)}, ${lineWords(ranges)}. Replace them with straight ones, unless you meant them.`,
   'hard-links-broken': ({ count }) =>
     `The file has ${countOf(count, 'other name')} (hard links), which keep the old bytes.`,
   'mode-bits-dropped': ({ bits }) => `The file lost its ${phrase(bits)} permission.`,

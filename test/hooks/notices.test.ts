@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Hooked } from '../support/hooked.ts';
+import { REPLAYED, ReplayedClient } from '../support/replayed-client.ts';
 import { scratch } from '../support/tree.ts';
 
 describe('a change of something that the session has not seen gets a notice', () => {
@@ -49,5 +50,21 @@ describe('a change of something that the session has not seen gets a notice', ()
     const input = { path: 'a.txt', content: 'new\n' };
     const { context } = await agent.change('write', input, () => writeFileSync(file, 'new\n'));
     expect(context).toContain('The file had been deleted since it was read; it was created again.');
+  });
+});
+
+describe('typographic quotes that a client writes into code', () => {
+  it.each(REPLAYED)('%s: are named with their lines, in a new and in an edited file', async (name) => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.ts'), 'const a = 1;\nconst b = “2”;\n// “three”\n');
+    const client = new ReplayedClient(places, name);
+    await client.read('a.ts');
+    const edited = await client.edit('a.ts', 'const a = 1;', 'const a = “one”;');
+    expect(edited).toMatchObject({ denied: false, text: expect.stringContaining('in code: a.ts, line 1.') });
+    const made = await client.write('b.ts', "const c = ‘one’;\nconst d = 'it’s';\n");
+    expect(made.text).toContain('Typographic quotes in code: b.ts, line 1. Replace them with straight ones');
+    expect((await client.edit('a.ts', 'const b = “2”;', 'const b = “3”;')).text).not.toContain('quotes');
+    expect((await client.write('c.md', 'say “one”\n')).text).not.toContain('quotes');
+    expect(readFileSync(join(places.root, 'b.ts'), 'utf8')).toContain('‘one’');
   });
 });

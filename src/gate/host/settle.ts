@@ -31,6 +31,7 @@ import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandEndStates } from './command-end-states.ts';
+import { curlyLines } from './curly-lines.ts';
 import { type EndState, type KnownAfter, knownAfter } from './known-after.ts';
 import {
   changedSeenNotices,
@@ -407,18 +408,31 @@ async function deltasNow(
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Notices about files whose line endings another program changed or whose byte order mark it dropped. */
+/**
+ * Notices about files whose line endings another program changed, whose byte order mark it dropped, or
+ * into whose code it wrote typographic quotes.
+ */
 async function reshapedFiles(world: World, endStates: readonly EndState[]): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
   for (const { delta, now } of endStates) {
-    if (delta.before.kind !== 'file' || now.snapshot === undefined) continue;
-    const { fingerprint } = delta.before;
-    if (!(await world.images.has(fingerprint.sha256))) continue;
-    const before = Buffer.from(world.baselines.peek(fingerprint) ?? (await world.images.read(fingerprint)));
+    if (now.snapshot === undefined || delta.before.kind === 'directory') continue;
+    const before = await keptBytes(world, delta.before);
+    if (before === undefined) continue;
+    const path = delta.relative;
     const what = reshaping(before, now.snapshot.bytes);
-    if (what !== undefined) notices.push({ kind: 'form-changed', path: delta.relative, what });
+    if (what !== undefined) notices.push({ kind: 'form-changed', path, what });
+    const { quotes: mode } = world.policy;
+    const ranges = curlyLines(path, { mode, before, after: now.snapshot.bytes });
+    if (ranges.length > 0) notices.push({ kind: 'quotes-kept', path, ranges });
   }
   return notices;
+}
+
+/** The bytes of a state: none for an absent file. Undefined if they are not kept. */
+async function keptBytes({ images, baselines }: World, side: State): Promise<Buffer | undefined> {
+  if (side.kind === 'absent') return Buffer.alloc(0);
+  if (side.kind !== 'file' || !(await images.has(side.fingerprint.sha256))) return undefined;
+  return Buffer.from(baselines.peek(side.fingerprint) ?? (await images.read(side.fingerprint)));
 }
 
 function reshaping(before: Buffer, after: Buffer): string | undefined {

@@ -10,6 +10,7 @@ import { userHome } from './config/home.ts';
  */
 export async function main([, program = '', ...args]: readonly string[]): Promise<number> {
   subscribe('lookfirst:waiting', explainWaiting);
+  process.on('uncaughtException', (error) => void endWith(error));
   const [word, ...rest] = args;
   if (word === 'hook' && !rest.some((flag) => ['--help', '-h', '--version', '-v'].includes(flag)))
     return hook(program, rest);
@@ -21,6 +22,13 @@ export async function main([, program = '', ...args]: readonly string[]): Promis
   }
   const isTyped = word === undefined ? isAtTerminal() : word === 'serve' || (await isCommand(word));
   return commandLine(program, isTyped ? args : ['serve', ...args]);
+}
+
+/** Ends the process because of an error that no code caught, as Node does, but with one line instead of a stack. */
+async function endWith(error: unknown): Promise<never> {
+  const { failureText } = await import('./model/fault.ts');
+  process.stderr.write(`lookfirst: ${failureText(error)}\n`);
+  process.exit(1);
 }
 
 /**

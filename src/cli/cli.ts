@@ -139,6 +139,16 @@ export interface CommandEntry {
   readonly isPaged?: true;
 }
 
+/** Thrown for a session that the user named and of which nothing is known. `runCli` prints it as a refusal. */
+export class UnknownSession extends Error {
+  readonly session: string;
+
+  constructor(session: string) {
+    super(`there is no session ${session}`);
+    this.session = session;
+  }
+}
+
 /** The version of this package. Source, compiled and bundled files all lie two folders below package.json. */
 export function version(): string {
   // The cast is safe: npm publishes no package without a version.

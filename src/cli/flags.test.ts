@@ -41,6 +41,10 @@ describe('parseDuration', () => {
     expect(parseDuration('30d')).toBe(30 * 86_400_000);
     expect(parseDuration('2026-11-15')).toBeUndefined();
   });
+
+  it('rejects times that cannot be added to a date', () => {
+    expect(['99999999d', '1e9w', '200000000s'].map(parseDuration)).toEqual([undefined, undefined, 2e11]);
+  });
 });
 
 describe('parseBytes', () => {

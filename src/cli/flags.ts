@@ -184,7 +184,11 @@ export const SERVED_SESSION: Flag<string> = parsed(
 );
 
 export function duration(about: string): Flag<number> {
-  return parsed(['TIME', about], parseDuration, () => DURATION_HINT);
+  return parsed(
+    ['TIME', about],
+    (word) => parseDuration(word) || undefined,
+    () => DURATION_HINT,
+  );
 }
 
 export const DURATION_HINT = 'Use a number with s, m, h, d or w, as in 30d.';
@@ -197,11 +201,15 @@ function moment(about: string): Flag<number> {
   );
 }
 
-/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is not a duration. */
+/** A longer time, counted from now, may be no date. */
+const LONGEST_MS = 100 * 366 * 86_400_000;
+
+/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is none, or over a century. */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim()) ?? [];
   const unitMs = unit === undefined ? undefined : UNITS_MS[unit];
-  return unitMs === undefined ? undefined : Number(amount) * unitMs;
+  const ms = Number(amount) * (unitMs ?? Number.NaN);
+  return ms <= LONGEST_MS ? ms : undefined;
 }
 
 /**

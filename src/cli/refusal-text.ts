@@ -7,7 +7,7 @@ import { quoted } from '../report/evidence.ts';
 import { apartFromGit, GITS_OWN_FILES } from '../report/git-files.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
-import { type Cli, EXIT, type ExitCode } from './cli.ts';
+import { type Cli, EXIT, type ExitCode, UnknownSession } from './cli.ts';
 
 /** The next step for a user who has given an unknown change id. */
 export const LISTS_CHANGES = 'lookfirst log --kind change lists the changes.';
@@ -67,17 +67,15 @@ export async function namedChange(records: Records, typed: string): Promise<Chan
   throw new UsageError(`${typed} fits several changes: ${ids.join(', ')}`);
 }
 
-/**
- * The session whose id begins with `typed`; `typed` itself if there is none. Ends with a usage error
- * if several sessions fit.
- */
+/** The session whose id begins with `typed`. Throws if there is none, or if several fit. */
 export async function namedSession<T extends string | undefined>(
   records: Records,
   typed: T,
 ): Promise<T | string> {
-  if (typed === undefined || typed.length < SHORTEST_TYPED) return typed;
-  const [found, ...others] = await records.sessionsNamed(typed);
-  if (others.length === 0) return found ?? typed;
+  if (typed === undefined) return typed;
+  const [found = typed, ...others] = typed.length < SHORTEST_TYPED ? [] : await records.sessionsNamed(typed);
+  if (others.length === 0 && (await records.lacksSession(found))) throw new UnknownSession(typed);
+  if (others.length === 0) return found;
   throw new UsageError(`${typed} fits several sessions: ${[found, ...others].join(', ')}`);
 }
 
@@ -90,7 +88,7 @@ export function tellMissing(cli: Cli, reason: string, hint?: string): Promise<Ex
 }
 
 /** Reports that nothing is known of a session that the user named. */
-export function tellNoSession(cli: Cli, session: string | undefined = cli.flags.session): Promise<ExitCode> {
+export function tellNoSession(cli: Cli, session: string): Promise<ExitCode> {
   return tellMissing(
     cli,
     `there is no session ${JSON.stringify(session)}`,

@@ -1,5 +1,6 @@
+import { debuglog } from 'node:util';
 import { UsageError, unknownWord, usageText } from '../config/flags.ts';
-import { Fault } from '../model/fault.ts';
+import { failureText } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import {
   type Cli,
@@ -8,6 +9,7 @@ import {
   EXIT,
   type ExitCode,
   timesIn,
+  UnknownSession,
   version,
 } from './cli.ts';
 import { COMMANDS, OLD_SPELLINGS } from './command-list.ts';
@@ -40,7 +42,7 @@ export async function runCli(options: CliOptions): Promise<number> {
     if (cli.flags.policy !== undefined) (await import('../session/configured.ts')).policyOf(cli, cli.flags);
     return await command.run(cli, parsed.values);
   } catch (error) {
-    return tellFailure(cli.terminal, error, entry);
+    return await tellFailure(cli, error, entry);
   } finally {
     // Wait until all output is written, because the caller ends the process next.
     await cli.terminal.flushed();
@@ -117,7 +119,10 @@ function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
   });
 }
 
-function tellFailure(terminal: Terminal, error: unknown, entry: CommandEntry | undefined): ExitCode {
+async function tellFailure(cli: Cli, error: unknown, entry: CommandEntry | undefined): Promise<ExitCode> {
+  const { terminal } = cli;
+  if (error instanceof UnknownSession)
+    return (await import('./refusal-text.ts')).tellNoSession(cli, error.session);
   if (error instanceof UsageError) {
     const help =
       entry === undefined
@@ -126,12 +131,7 @@ function tellFailure(terminal: Terminal, error: unknown, entry: CommandEntry | u
     terminal.tell(harmless(`${usageText(error)}\n(${help})`));
     return EXIT.usage;
   }
-  if (error instanceof Fault) terminal.tellFault(harmless(`lookfirst: ${error.message} [${error.code}]`));
-  else {
-    // This is a bug, so the message includes the stack.
-    terminal.tellFault(
-      `lookfirst: unexpected failure: ${error instanceof Error ? error.stack : String(error)}`,
-    );
-  }
+  debuglog('lookfirst')('%o', error);
+  terminal.tellFault(harmless(`lookfirst: ${failureText(error)}`));
   return EXIT.fault;
 }

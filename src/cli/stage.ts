@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errnoOf, Fault } from '../model/fault.ts';
 
 /**
  * A temporary folder with a workspace, a state folder and a folder outside, for commands that try
@@ -22,7 +23,7 @@ export class Stage {
   readonly #base: string;
 
   constructor() {
-    this.#base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-')));
+    this.#base = temporaryFolder();
     this.workspace = join(this.#base, 'workspace');
     this.state = join(this.#base, 'state');
     this.outside = join(this.#base, 'outside');
@@ -56,5 +57,15 @@ export class Stage {
 
   close(): void {
     rmSync(this.#base, { recursive: true, force: true });
+  }
+}
+
+/** Makes a folder for temporary files, and returns its canonical path. */
+function temporaryFolder(): string {
+  try {
+    return realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-')));
+  } catch (cause) {
+    const why = `${tmpdir()} (${errnoOf(cause) ?? 'no access'}); set TMPDIR to a folder that this user may write`;
+    throw new Fault('IO_FAILED', `the temporary folder cannot be used: ${why}`, { cause });
   }
 }

@@ -99,6 +99,16 @@ export function mustBeOfStore(error: unknown): undefined {
 /** The remedy if the state folder cannot be written. */
 export const HOME_CURE = 'set LOOKFIRST_HOME to a folder that this user may write';
 
+/**
+ * The message of any thrown value for users, with a code. An error that is neither a Fault nor of the system is a bug.
+ * Holds no stack, which means nothing in bundled code; NODE_DEBUG=lookfirst prints it.
+ */
+export function failureText(error: unknown): string {
+  if (error instanceof Fault) return `${error.message} [${error.code}]`;
+  if (errnoOf(error) !== undefined) return `${errorText(error)} [IO_FAILED]`;
+  return `${errorText(error)}: this is a bug, please report it (NODE_DEBUG=lookfirst shows its place) [BUG]`;
+}
+
 /** The message of any thrown value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -58,8 +58,11 @@ export class StdioUpstream implements Upstream {
     child.on('error', (cause) => {
       // Node reports ENOENT for a missing program and for a missing working directory.
       const folder = cwd === undefined ? '' : `, or no folder ${cwd}`;
-      const isMissing = errnoOf(cause) === 'ENOENT';
-      const why = isMissing ? `there is no program ${command}${folder}` : cause.message;
+      const reasons: Readonly<Record<string, string>> = {
+        ENOENT: `there is no program ${command}${folder}`,
+        EACCES: `this user may not run ${command}; chmod +x it if it is a program`,
+      };
+      const why = reasons[errnoOf(cause) ?? ''] ?? cause.message;
       this.#reject(new Fault('CONFIG_INVALID', `the server cannot be started: ${why}`, { cause }));
     });
     const { stdin, stdout } = child;

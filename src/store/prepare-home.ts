@@ -71,7 +71,7 @@ function statsOfHome(path: string): Stats | undefined {
 
 /** The Fault for an error in the state folder, such as a missing permission. */
 export function unusableHome(path: string, cause: unknown): Fault {
-  const message = `the state folder cannot be used: ${path} (${errorText(cause)}); ${HOME_CURE}`;
+  const message = `the state folder cannot be used: ${path} (${errnoOf(cause) ?? errorText(cause)}); ${HOME_CURE}`;
   return new Fault('STORE_FAILED', message, { cause, path });
 }
 

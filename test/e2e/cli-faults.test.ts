@@ -240,8 +240,7 @@ describe('a LOOKFIRST_SESSION that is no session id', () => {
   it('is ignored if a flag names the session', async () => {
     const places = scratch();
     const ran = await lookfirst(places, ['status', '--session', 's'], { env: { LOOKFIRST_SESSION: 'a\tb' } });
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).not.toContain(FAULT);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('there is no session "s"')]);
   });
 
   it('denies a hooked change, and nothing else', async () => {

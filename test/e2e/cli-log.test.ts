@@ -113,11 +113,12 @@ describe('lookfirst log', () => {
 
   it('says so if there is no such session', async () => {
     const work = await busyDesk();
-    expect(await lookfirst(work, ['log', '--session', 'nosuch'])).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: 'lookfirst: there is no session "nosuch" [NOT_FOUND]\nlookfirst sessions --all lists them.\n',
-    });
+    for (const command of ['log', 'diff', 'undo', 'rewind', 'status'])
+      expect(await lookfirst(work, [command, '--session', 'nosuch'])).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: 'lookfirst: there is no session "nosuch" [NOT_FOUND]\nlookfirst sessions --all lists them.\n',
+      });
   });
 
   it('names a folder that is not there', async () => {

@@ -29,6 +29,14 @@ describe('a policy file with a mistake', () => {
   });
 });
 
+it.each(['demo', 'doctor'])('a temporary folder that is missing is named, with the cure: %s', (line) => {
+  const ran = run(scratch(), line, { TMPDIR: '/nowhere', TMP: '/nowhere', TEMP: '/nowhere' });
+  expect(ran.stderr).toMatch(
+    /^lookfirst: the temporary folder cannot be used: .+ \(ENOENT\); set TMPDIR to a folder .+ \[IO_FAILED\]\n$/,
+  );
+  expect(ran).toMatchObject({ status: 1, stdout: '' });
+});
+
 const NOBODY = { uid: 54_321, gid: 54_321 };
 /** Only root may start a process as another user, who must be able to read the program. */
 const canBeNobody =

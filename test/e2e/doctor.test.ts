@@ -194,7 +194,9 @@ describe('lookfirst doctor', () => {
     expect(checks).toContainEqual({
       name: 'claude-code hooks',
       status: 'warn',
-      message: expect.stringMatching(/^cannot read .*settings\.local\.json \(ELOOP\)$/),
+      message: expect.stringMatching(
+        /^cannot read .*settings\.local\.json \(ELOOP: its links lead back to themselves\)$/,
+      ),
     });
     expect(checks.at(-1)).toMatchObject({ name: 'clients' });
   });

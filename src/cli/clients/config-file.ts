@@ -92,7 +92,11 @@ const KEPT: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EB
 
 function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   const why = errnoOf(error);
-  const cure = why === 'EACCES' ? ': give this user the permission' : '';
+  const cures: Readonly<Record<string, string>> = {
+    EACCES: ': give this user the permission',
+    ELOOP: ': its links lead back to themselves',
+  };
+  const cure = cures[why ?? ''] ?? '';
   const message = `cannot ${what} ${path}${why === undefined ? '' : ` (${why}${cure})`}`;
   return new Fault('IO_FAILED', message, { cause: error, path });
 }

@@ -298,7 +298,9 @@ describe('a file that cannot be edited', () => {
   it('is a fault with the reason', () => {
     const { project, run, put } = person();
     symlinkSync('.mcp.json', join(project, '.mcp.json'));
-    expect(() => run('init', 'claude-code')).toThrow(/^cannot read .*\.mcp\.json \(ELOOP\)$/);
+    expect(() => run('init', 'claude-code')).toThrow(
+      /^cannot read .*\.mcp\.json \(ELOOP: its links lead back to themselves\)$/,
+    );
     put(join(project, '.cursor'), 'a file');
     expect(() => run('init', 'cursor', { scope: 'project' })).toThrow(/ \(ENOTDIR\)$/);
     mkdirSync(join(project, '.vscode'));

@@ -97,7 +97,7 @@ async function termOf(cli: Cli, path: string, flags: AllowFlags): Promise<Term> 
   const answer = isAsked ? await cli.terminal.ask(question) : '';
   if (answer === 'always') return {};
   const ms = parseDuration(answer);
-  if (ms !== undefined) return { untilMs: cli.nowMs + ms };
+  if (ms) return { untilMs: cli.nowMs + ms };
   if (answer !== '') throw new UsageError(`'${answer}' is not a time such as 1h`);
   if (isFolder) throw new UsageError('a folder needs --for TIME or --always');
   return { once: true };

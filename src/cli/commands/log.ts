@@ -9,7 +9,7 @@ import { phrase } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { answer, entryColumns } from '../columns.ts';
 import { entryRequest, FILTER_FLAGS, KIND, limit, STATE_FLAGS } from '../flags.ts';
-import { namedSession, tellNoSession } from '../refusal-text.ts';
+import { namedSession } from '../refusal-text.ts';
 import { nothingRecorded, withRecords } from '../with-records.ts';
 
 const FLAGS = {
@@ -56,7 +56,6 @@ function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const isComplete = cli.flags.json === true || chosen.kinds !== undefined;
     const continued = isComplete ? undefined : 'hidden';
     const request = { ...chosen, session, family: true, continued } as const;
-    if (await records.lacksSession(session)) return tellNoSession(cli);
     const now = await records.cursor();
     const entries = records.entries(new EntryChoice(request), now);
     const print = cli.flags.json === true ? printJson : printTable;

@@ -17,7 +17,7 @@ import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '.
 import { answer, entryPath, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { entryRequest, limit, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
-import { LISTS_CHANGES, namedChange, namedSession, tellNoSession, tellRefusal } from '../refusal-text.ts';
+import { LISTS_CHANGES, namedChange, namedSession, tellRefusal } from '../refusal-text.ts';
 import { paintDiff } from '../table.ts';
 import { withRecords } from '../with-records.ts';
 
@@ -86,11 +86,7 @@ async function undo(cli: Cli, change: string | undefined, flags: UndoFlags): Pro
   return worst;
 }
 
-async function refuseNothing(cli: Cli, change: string | undefined): Promise<ExitCode> {
-  const isUnknown = await withRecords(cli, async (records) =>
-    records.lacksSession(await namedSession(records, cli.flags.session)),
-  );
-  if (isUnknown) return tellNoSession(cli);
+function refuseNothing(cli: Cli, change: string | undefined): Promise<ExitCode> {
   const [reason, next] =
     change === undefined
       ? (['there is no change here to undo', 'none'] as const)

@@ -135,14 +135,14 @@ function shownBy(event: ReadEvent, snapshot: Snapshot): ShownNow {
   if (event.content === undefined && isChanged) return unseen(snapshot);
   const seen = shownOf(event, snapshot);
   if (event.content === undefined || !('guessed' in event) || seen.current || isChanged) return seen;
-  return guessedShown(event.content, snapshot);
+  return guessedShown(event, event.content, snapshot);
 }
 
 /**
  * The part of an unchanged file that a text showed which differs from it: exactly those lines that
  * the text contains.
  */
-function guessedShown(content: string, snapshot: Snapshot): ShownNow {
+function guessedShown(event: ReadEvent, content: string, snapshot: Snapshot): ShownNow {
   const { bytes, fingerprint, stamp, racy } = snapshot;
   if (bytes.length > MAX_PROVEN_BYTES) return unseen(snapshot);
   const seen = { fingerprint, stamp, racy };
@@ -154,7 +154,7 @@ function guessedShown(content: string, snapshot: Snapshot): ShownNow {
   const lines = linesOf(bytes);
   const coverage = linesCoverage(linesShownIn(withJsonStrings(content), lines), lines.length);
   return {
-    sighting: { ...seen, coverage, totalLines: lines.length, flags: NO_FLAGS },
+    sighting: { ...seen, coverage, totalLines: lines.length, flags: flagsShown(event, bytes) },
     bytes,
     current: true,
     ...(coverage.kind === 'whole' ? {} : { how: 'output' }),

@@ -99,4 +99,15 @@ describe('secrets in the answers of a server that no table describes', () => {
     expect(ok).toBe(true);
     expect(JSON.stringify(answer)).not.toMatch(new RegExp(`${TOKEN}|${PASSWORD}`));
   });
+
+  it.each(['show', 'show_numbered', 'show_object'])('and license no overwrite: %s', async (tool) => {
+    const { root, path } = prepared();
+    const server = { command: process.execPath, args: [ODD, 'nobody-knows-me'], graceMs: 200 };
+    const { client } = await startProxy(root, server);
+    await client.initialize();
+    await client.call(tool, { path: path('.env') });
+    const save = { file_path: path('.env'), text: 'PASSWORD=x\n' };
+    expect(await client.call('save', save)).toMatchObject({ code: 'REDACTED_READ' });
+    expect(readFileSync(path('.env'), 'utf8')).toContain(PASSWORD);
+  });
 });

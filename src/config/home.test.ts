@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { policyFilePath, type Surroundings, stateFolder } from './home.ts';
+import { policyFilePath, stateFolder } from './home.ts';
+
+type Surroundings = Parameters<typeof stateFolder>[0];
 
 const linux = (env: Surroundings['env'], homeFolder?: string): Surroundings => ({
   platform: 'linux',

@@ -165,7 +165,7 @@ export function creditFor(
 }
 
 /** The changes in a file since a session saw it. */
-export interface OutsideChange {
+interface OutsideChange {
   /** The diff, with at most the number of lines that the policy allows. */
   readonly diff: string;
   readonly truncated: boolean;

@@ -68,7 +68,7 @@ export interface Edited {
 }
 
 /** A replacement: the old text, the new text, and the occurrences to replace. */
-export interface EditedSpan {
+interface EditedSpan {
   readonly from: string;
   readonly to: string;
   readonly which: 'first' | 'all';

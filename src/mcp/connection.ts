@@ -14,11 +14,9 @@ import {
   CAPABILITIES,
   canElicit,
   complete,
-  type Envelope,
   type Era,
   envelopeOf,
   errorMessage,
-  type Implementation,
   implementationOf,
   inputRequiredMessage,
   internalError,
@@ -27,7 +25,6 @@ import {
   isRequestId,
   LEGACY_VERSIONS,
   type LegacyVersion,
-  type Message,
   MODERN_VERSIONS,
   metaOf,
   methodNotFound,
@@ -35,7 +32,6 @@ import {
   notificationMessage,
   type Parts,
   type Request,
-  type RequestId,
   RpcError,
   readLine,
   readMessage,
@@ -44,6 +40,12 @@ import {
   toolMessage,
   unsupportedVersion,
 } from './protocol.ts';
+
+type Message = ReturnType<typeof readMessage>;
+
+type RequestId = Parameters<typeof resultMessage>[0];
+
+type Implementation = Parameters<typeof inputRequiredMessage>[2];
 
 interface ConnectionOptions {
   readonly host: ToolHost;
@@ -392,7 +394,7 @@ export class ClientConnection {
 /**
  * The error for a request of a modern client without valid `_meta` fields of revision 2026-07-28.
  */
-function withoutEnvelope(request: Request, envelope: Envelope): RpcError {
+function withoutEnvelope(request: Request, envelope: ReturnType<typeof envelopeOf>): RpcError {
   if (request.method === 'initialize') return unsupportedVersion(String(request.params['protocolVersion']));
   if (envelope.kind === 'invalid') return envelope.error;
   if (!MODERN_METHODS.has(request.method)) return methodNotFound();

@@ -186,7 +186,7 @@ async function heldContents(
 }
 
 /** Commits that lose what leads to them. */
-export interface Dropped {
+interface Dropped {
   readonly commits: readonly string[];
   /** Commits that stay. */
   readonly keep: readonly string[];
@@ -197,7 +197,7 @@ export interface Dropped {
 }
 
 /** Content that git has, with a path of it from the top of the repository. */
-export interface GitContent {
+interface GitContent {
   readonly path: string;
   readonly blob: string;
   /** The content, if it was read. */

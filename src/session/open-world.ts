@@ -54,7 +54,7 @@ export interface WorldOptions {
   readonly now?: (() => number) | undefined;
 }
 
-export interface OpenWorld extends World {
+interface OpenWorld extends World {
   close(): Promise<void>;
 }
 

@@ -225,7 +225,7 @@ interface TextForm {
 }
 
 /** A decoded file; `text` never contains the byte order mark. */
-export interface DecodedText extends TextForm {
+interface DecodedText extends TextForm {
   readonly text: string;
 }
 

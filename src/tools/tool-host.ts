@@ -20,7 +20,6 @@ import { rootsNews, rootsText } from './roots-text.ts';
 import {
   type ChoiceOptions,
   eventsIn,
-  type SessionChoice,
   SessionPool,
   sessionSelector,
   subAgentChoice,
@@ -170,7 +169,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 interface Asked {
   readonly tool: Tool;
   readonly args: ToolArguments;
-  readonly chosen: SessionChoice;
+  readonly chosen: Parameters<typeof subAgentChoice>[1];
   readonly surroundings: ToolContext;
 }
 

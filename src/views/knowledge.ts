@@ -11,7 +11,6 @@ import { NEVER_SEEN, type Seen } from '../model/view.ts';
 import { Work } from '../model/waiting.ts';
 import { hasAny, joinWrites, type Store, type Writes } from '../store/store.ts';
 import {
-  type Check,
   type Checked,
   confirmed,
   counts,
@@ -23,6 +22,8 @@ import {
   sightingsByBytes,
   stored,
 } from './sightings.ts';
+
+type Check = Parameters<typeof confirmed>[1];
 
 interface KnowledgeOptions {
   readonly store: Store;

@@ -12,7 +12,6 @@ import {
   itemsOf,
   pathNames,
   respelled,
-  type StringArgument,
   scopesOf,
   stringArguments,
   textIn,
@@ -33,7 +32,7 @@ export interface Interpretation {
 }
 
 /** A tool call: the known traits of the tool, and the arguments. */
-export interface HostCall {
+interface HostCall {
   readonly tool: ToolTraits;
   readonly args: Arguments;
 }
@@ -55,7 +54,10 @@ export function interpret(call: HostCall, rules: readonly Rule[] | undefined): I
 }
 
 /** The paths of a call and the texts that it writes, by the rules of its tool, or by a guess. */
-export function stringsOf({ tool, args }: HostCall, rules: readonly Rule[] | undefined): StringArgument[] {
+export function stringsOf(
+  { tool, args }: HostCall,
+  rules: readonly Rule[] | undefined,
+): ReturnType<typeof stringArguments>[number][] {
   if (rules !== undefined) return stringArguments(rules, args);
   return argumentSets(args).flatMap(({ at, args: each }) =>
     stringArguments(inferRules(tool, each).rules, each).map((one) => ({ ...one, at: [...at, ...one.at] })),

@@ -24,7 +24,6 @@ import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from '
 import { keepBefore } from './keep.ts';
 import type { ShellChange } from './line-changes.ts';
 import {
-  type AllowedAnnouncement,
   busyRefusal,
   isAsAnnounced,
   isRepeated,
@@ -337,7 +336,10 @@ export class Announcements {
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
-  async #opened(to: AllowedAnnouncement, entries: readonly NewEntry[]): Promise<Omit<OpenChange, 'release'>> {
+  async #opened(
+    to: Parameters<typeof pendingOf>[1],
+    entries: readonly NewEntry[],
+  ): Promise<Omit<OpenChange, 'release'>> {
     const { world, knowledge } = this.#scene;
     const pending = pendingOf(this.#scene, to);
     const { change, host } = pending;

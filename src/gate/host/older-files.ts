@@ -21,7 +21,7 @@ const CLOCK_MARGIN_MS = 20;
 const MAX_NAMED = 20;
 
 /** The deltas of a change. `older`: paths of files that are left out, relative to the root. */
-export interface OwnDeltas {
+interface OwnDeltas {
   readonly deltas: readonly Delta[];
   readonly older: readonly string[];
 }

@@ -17,7 +17,7 @@ import { deltaAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
 
 /** Another program's changes that are allowed and about to be stored as pending. */
-export interface AllowedAnnouncement {
+interface AllowedAnnouncement {
   readonly intents: readonly HostIntent[];
   readonly judged: AllowedChanges;
   readonly options: AnnounceOptions & { readonly times?: ClientCall | undefined };

@@ -5,7 +5,6 @@ import {
   type Selected,
   selectChanges,
   UndoHistory,
-  type UndoTarget,
   wholeCourse,
   withoutPaths,
 } from '../../journal/undo-history.ts';
@@ -26,6 +25,8 @@ import {
   inReadOnlyRoot,
   type UndoOutcome,
 } from './refusals.ts';
+
+type UndoTarget = Parameters<typeof selectChanges>[1];
 
 /**
  * Selects the changes to undo, and says who undoes them. If a session undoes another session's

@@ -7,7 +7,7 @@ import { deniedOnStderr, optionalText, payloadText, sessionOf, workspaceRoots } 
  * One of the clients whose events have Claude Code's form: a JSON object with `hook_event_name`, for
  * calls also with `tool_name` and `tool_input`.
  */
-export interface CommonForm {
+interface CommonForm {
   readonly name: HostName;
   readonly projectVariable?: string;
   /** The fields that may hold the session id, the usual one first. */

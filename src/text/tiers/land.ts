@@ -1,6 +1,8 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
 import { findAnchor, withLineEnding } from '../match.ts';
-import { landOnLines, type PlacedEdit, type Rivals, type Texts } from './lines.ts';
+import { landOnLines, type PlacedEdit, type Rivals } from './lines.ts';
+
+type Texts = Parameters<typeof landOnLines>[1];
 
 /**
  * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small

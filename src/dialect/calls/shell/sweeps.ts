@@ -91,7 +91,7 @@ function fedToGit(folder: string, command: ShellCommand): readonly Sweep[] {
 }
 
 /** A call of git whose words are all known. */
-export interface GitCall {
+interface GitCall {
   readonly verb: string;
   readonly folder: string;
   readonly args: readonly string[];

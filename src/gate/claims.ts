@@ -94,9 +94,9 @@ export class Claims {
    * have ended. Never waits.
    */
   untold(knowledge: Knowledge, file: ClaimedFile): readonly Claim[] {
-    return this.areOff || this.#isTold(knowledge, file.key)
-      ? []
-      : this.#byOthers(knowledge, this.#keysOf(file));
+    if (this.areOff) return [];
+    const claims = this.#byOthers(knowledge, this.#keysOf(file));
+    return claims.length === 0 || this.#isTold(knowledge, file.key) ? [] : claims;
   }
 
   /**

@@ -27,6 +27,26 @@ export const SELECT_CHANGES_OF: string =
   `cross join entries e on e.seq = t.seq where t.seq > ${RECENT} and e.kind = 'change' and e.at_ms >= ?3 ` +
   'order by e.seq desc';
 
+const NEWEST_BY_OTHERS =
+  'select (select max(seq) from entries) as seq, (select max(at_ms) from entries ' +
+  `where kind = 'change' and session <> ? and seq > max(?, ${RECENT})) as at_ms`;
+
+/**
+ * The time of the newest change of another session among the recent entries after number `after`, and the
+ * number of the newest entry. A time before all others if there is no such change.
+ */
+export function newestByOthers(
+  db: Connection,
+  session: string,
+  after = 0,
+): { readonly seq: number; readonly atMs: number } {
+  const { seq, at_ms: atMs } = db.sql(NEWEST_BY_OTHERS).get(column(session), after) as {
+    readonly seq: number | null;
+    readonly at_ms: number | null;
+  };
+  return { seq: seq ?? 0, atMs: atMs ?? Number.NEGATIVE_INFINITY };
+}
+
 /** Builds a query for entries, and the values to bind. `select`: the part that names the columns. */
 export function entriesQuery(
   filter: EntryFilter,

@@ -169,12 +169,15 @@ export class DatabaseVersion {
   readonly #read: () => number;
   #isCurrent = false;
   #latest = -1;
+  readonly #expire = (): void => {
+    this.#isCurrent = false;
+  };
 
   constructor(read: () => number) {
     this.#read = read;
   }
 
-  /** The version, read at most once per turn of the event loop. */
+  /** The version, read at most once for work that needs no wait. */
   current(): number {
     return this.#isCurrent ? this.#latest : this.now();
   }
@@ -182,14 +185,15 @@ export class DatabaseVersion {
   /** Reads the version now. Other lookups at the same moment reuse it. */
   now(): number {
     this.#latest = this.#read();
+    if (!this.#isCurrent) process.nextTick(this.#expire);
     this.#isCurrent = true;
-    setImmediate(() => {
-      this.#isCurrent = false;
-    });
     return this.#latest;
   }
 
-  /** Call this before a write: another connection may write first. The next lookup reads the version again. */
+  /**
+   * Call this before a write of this process: another connection may write first. The next lookup
+   * reads the version again.
+   */
   writing(): void {
     this.#isCurrent = false;
   }

@@ -35,6 +35,7 @@ import {
   checkpointIn,
   entriesQuery,
   headIn,
+  newestByOthers,
   pruneOldest,
   SELECT_CHANGES,
   SELECT_CHANGES_OF,
@@ -46,6 +47,8 @@ import { DatabaseVersion, SeenRows } from './seen-rows.ts';
 
 /** Notes of reads are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
+/** Number of sessions of which it is remembered whether others changed files. At this number, all are forgotten. */
+const MAX_SESSIONS = 256;
 /** When this many notes of reads wait, they are written. More at once would delay all other work. */
 const MAX_WAITING = 128;
 
@@ -91,6 +94,14 @@ export async function openMemoryStore(missing?: string, files?: FileBlobs): Prom
   return new SqliteStore(await openMemory(missing), { files, peers: new Set() });
 }
 
+/** The changes of other sessions than one, up to the number `seq`, as of a version of the database. */
+interface OthersChanges {
+  version: number;
+  readonly seq: number;
+  /** The time of the newest. */
+  readonly atMs: number;
+}
+
 /**
  * One database for all workspaces of a machine. Calls are synchronous inside and take microseconds.
  * They wait up to five seconds if another process is writing. A power cut may lose the newest
@@ -123,6 +134,8 @@ class SqliteStore implements Store {
    * record that settles this change does not check them again.
    */
   #announced: string | undefined;
+  /** For each session, what is known of the changes of other sessions. Every read of a file asks for them. */
+  readonly #others = new Map<string, OthersChanges>();
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
 
@@ -210,6 +223,10 @@ class SqliteStore implements Store {
     if (this.#notes > 0) this.#writeAll({});
   }
 
+  expectWrite(): void {
+    this.#version.writing();
+  }
+
   #flushLater(): void {
     try {
       this.flush();
@@ -235,7 +252,7 @@ class SqliteStore implements Store {
     this.#timer = undefined;
     this.#waiting = [];
     this.#notes = 0;
-    this.#version.writing();
+    for (const peer of this.#peers) peer.expectWrite();
     try {
       this.#write(notes, writes);
       this.#failed = false;
@@ -268,6 +285,7 @@ class SqliteStore implements Store {
       this.#db.noteHead(head);
     }
     if (isSkipped) return;
+    this.#changed(writes.entries);
     this.#announced = announce?.change;
     for (const change of settle ?? []) this.#begun.delete(change);
     if (announce !== undefined) this.#begun.add(announce.change);
@@ -311,6 +329,7 @@ class SqliteStore implements Store {
 
   changesSince({ sinceMs, key, notBy = '' }: RecentChanges): readonly ChangeEntry[] {
     return this.#db.attempt(() => {
+      if (this.#isAlone(notBy, sinceMs)) return [];
       const by = column(notBy);
       const rows =
         key === undefined
@@ -318,6 +337,26 @@ class SqliteStore implements Store {
           : this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs);
       return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt<'change'>(seq));
     });
+  }
+
+  /** Lets the other sessions of this process find the changes among these entries. */
+  #changed(entries: readonly NewEntry[] = []): void {
+    for (const { kind, session: by } of entries)
+      if (kind === 'change')
+        for (const [session, known] of this.#others) if (session !== by) known.version = -1;
+  }
+
+  /** True if no other session has changed anything since a time. Queries only what is new. */
+  #isAlone(session: string, sinceMs: number): boolean {
+    const version = this.#version.current();
+    let known = this.#others.get(session);
+    if (known?.version !== version) {
+      const { seq, atMs } = newestByOthers(this.#db, session, known?.seq);
+      known = { version, seq, atMs: Math.max(atMs, known?.atMs ?? atMs) };
+      if (this.#others.size >= MAX_SESSIONS) this.#others.clear();
+      this.#others.set(session, known);
+    }
+    return known.atMs < sinceMs;
   }
 
   async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, ChangeEntry>> {
@@ -447,6 +486,8 @@ const NOTHING_SEEN: ReadonlyMap<string, Seen> = new Map();
 /** A store that holds notes in memory for a moment. */
 interface Peer {
   flush(): void;
+  /** Call this before a write of one of the peers. */
+  expectWrite(): void;
 }
 
 /**

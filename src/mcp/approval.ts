@@ -95,7 +95,7 @@ export interface InputRequired {
 }
 
 /** A call of a client of revision 2026-07-28, while it runs. */
-interface Round {
+export interface Round {
   /** Approves a change that the user has approved. Throws for any other change, which ends the call. */
   readonly approve: (request: ApprovalRequest) => Promise<Approval>;
   /** The question with which the call ended; undefined if it needs no further answer. */

@@ -7,7 +7,7 @@ import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
 import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { INTERNAL_ERROR } from '../wire/rpc.ts';
-import { type InputRequired, OpenQuestions, Questions } from './approval.ts';
+import { type InputRequired, OpenQuestions, Questions, type Round } from './approval.ts';
 import type { ClientRoots } from './client-roots.ts';
 import {
   BATCH_VERSION,
@@ -49,8 +49,7 @@ type Implementation = Parameters<typeof inputRequiredMessage>[2];
 
 interface ConnectionOptions {
   readonly host: ToolHost;
-  /** Sends a whole message, without a newline. Returns false if the client does not get it. */
-  readonly send: (parts: Parts) => boolean;
+  readonly send: Send;
   readonly log: (line: string) => void;
   /** The session of the transport, for calls that name none. */
   readonly sessionHint?: string | undefined;
@@ -68,11 +67,8 @@ interface Caller {
   readonly canElicit: boolean;
 }
 
-/** The answer to a request. `sent` is called when the client gets it. */
-interface CallAnswer {
-  readonly parts: Parts;
-  readonly sent?: () => void;
-}
+/** Sends a whole message, without a newline. Returns false if the client does not get it. */
+type Send = (parts: Parts) => boolean;
 
 /**
  * Tells clients not to cache lists: the lists never change while the server runs, but a restarted server may have
@@ -167,19 +163,13 @@ export class ClientConnection {
    * Completes when the message was answered through `answer`, or needs no answer. A message takes
    * effect before this first waits, so that the next one in the same input meets that effect.
    */
-  async #one(message: Message, answer: (parts: Parts) => boolean): Promise<void> {
+  #one(message: Message, answer: Send): Promise<void> {
     if (message.kind !== 'request') return this.#unanswered(message, answer);
-    let given: CallAnswer | undefined;
-    try {
-      given = await this.#answer(message);
-    } catch (error) {
-      given = this.#failed(message, error);
-    }
-    if (given !== undefined && answer(given.parts)) given.sent?.();
+    return message.method === 'tools/call' ? this.#call(message, answer) : this.#requested(message, answer);
   }
 
   /** Handles a message that is no request. */
-  async #unanswered(message: Exclude<Message, Request>, answer: (parts: Parts) => boolean): Promise<void> {
+  async #unanswered(message: Exclude<Message, Request>, answer: Send): Promise<void> {
     if (message.kind === 'invalid') {
       // Use the words of the official filesystem server, so that searches written for its log also
       // work here.
@@ -204,28 +194,27 @@ export class ClientConnection {
     } else this.#io.roots?.notified(method);
   }
 
-  #answer(request: Request): Promise<CallAnswer | undefined> | CallAnswer {
-    const caller = this.#caller(request);
-    // A tool call applies the session events (a compaction, a new turn) in its `_meta` when it runs.
-    if (request.method === 'tools/call') return this.#call(request, caller);
-    const meta = metaOf(request.params);
-    const answered = (): CallAnswer =>
-      caller.era === 'modern' ? this.#modern(request) : this.#legacy(request);
-    if (!(CONTEXT_KEY in meta || TURN_KEY in meta) || this.#io.host.report === undefined) return answered();
-    return this.#io.host.report({ meta, sessionHint: this.#io.sessionHint }).then(answered);
+  /** Handles a request that is no call. A call applies the session events in its `_meta` when it runs. */
+  async #requested(request: Request, answer: Send): Promise<void> {
+    let parts: Parts;
+    try {
+      const caller = this.#caller(request);
+      const meta = metaOf(request.params);
+      if (CONTEXT_KEY in meta || TURN_KEY in meta)
+        await this.#io.host.report?.({ meta, sessionHint: this.#io.sessionHint });
+      parts = caller.era === 'modern' ? this.#modern(request) : this.#legacy(request);
+    } catch (error) {
+      parts = this.#failed(request, error);
+    }
+    answer(parts);
   }
 
-  #call(request: Request, caller: Caller): Promise<CallAnswer | undefined> | CallAnswer {
-    const asking = caller.era === 'modern' ? this.#askingForRoots(request) : this.#io.roots?.legacyCall();
-    return asking ?? this.#run(request, caller);
-  }
-
-  #failed({ id, method }: Request, error: unknown): CallAnswer {
-    if (error instanceof RpcError) return { parts: errorMessage(id, error) };
+  #failed({ id, method }: Request, error: unknown): Parts {
+    if (error instanceof RpcError) return errorMessage(id, error);
     if (error instanceof Fault && error.code === 'MISUSE')
-      return { parts: errorMessage(id, invalidParams(`Invalid params: ${error.message}`)) };
+      return errorMessage(id, invalidParams(`Invalid params: ${error.message}`));
     this.#io.log(`${method} failed: ${String(error)}`);
-    return { parts: errorMessage(id, internalError()) };
+    return errorMessage(id, internalError());
   }
 
   /**
@@ -246,49 +235,58 @@ export class ClientConnection {
     return { era: 'legacy', clientInfo: undefined, canElicit: false };
   }
 
-  /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
-  async #run(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
-    const { tool, args } = this.#target(request.params);
-    const call = new RunningCall(request, caller, {
-      send: this.#io.send,
-      sessionHint: this.#io.sessionHint,
-      arrivedAt: this.#arrivedAt,
-    });
-    const round =
-      caller.canElicit && caller.era === 'modern' ? this.#openQuestions.begin(request.params) : undefined;
-    if (round !== undefined) call.times.approve = round.approve;
-    else if (caller.canElicit) call.times.approve = (question) => this.#questions.ask(question, call.signal);
-    this.#running.set(request.id, call);
-    this.#work.begin();
-    let answer: ToolAnswer | InputRequired;
+  /** Handles a `tools/call` request. A cancelled call is not answered. */
+  async #call(request: Request, answer: Send): Promise<void> {
+    let call: RunningCall | undefined;
+    let parts: Parts | undefined;
     try {
-      // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the
-      // new roots.
-      const pending = this.#io.roots?.pending;
-      if (pending !== undefined) await pending;
-      answer = await this.#io.host.call(tool.name, args, call);
+      const caller = this.#caller(request);
+      parts = this.#askingForRoots(request, caller);
+      if (parts === undefined) {
+        const { tool, args } = this.#target(request.params);
+        call = this.#begun(request, caller);
+        let found: ToolAnswer | InputRequired;
+        try {
+          // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the
+          // new roots.
+          const pending = this.#io.roots?.pending;
+          if (pending !== undefined) await pending;
+          found = await this.#io.host.call(tool.name, args, call);
+        } catch (error) {
+          found = call.round?.question() ?? this.#brokenCall(tool.name, call, error);
+        }
+        // Before answering, read the input that has already arrived. The client sent it before it could
+        // see this answer, so its calls must have an arrival time before that of the answer.
+        if (call.times.showsMore) await this.#io.inputRead?.();
+        parts = this.#ended(call, tool, found);
+      }
     } catch (error) {
-      answer = round?.question() ?? this.#brokenCall(tool.name, call, error);
+      parts = this.#failed(request, error);
     }
-    // Before answering, read the input that has already arrived. The client sent it before it could
-    // see this answer, so its calls must have an arrival time before that of the answer.
-    if (call.times.showsMore) await this.#io.inputRead?.();
-    return this.#ended(call, tool, answer);
+    const answeredAt = performance.now();
+    if (parts !== undefined && answer(parts)) call?.times.answered(answeredAt);
   }
 
-  #ended(
-    call: RunningCall,
-    tool: ToolDefinition,
-    answer: ToolAnswer | InputRequired,
-  ): CallAnswer | undefined {
+  #begun(request: Request, caller: Caller): RunningCall {
+    const { send, sessionHint } = this.#io;
+    const call = new RunningCall(request, caller, { send, sessionHint, arrivedAt: this.#arrivedAt });
+    this.#running.set(request.id, call);
+    this.#work.begin();
+    if (!caller.canElicit) return call;
+    if (caller.era === 'modern') call.round = this.#openQuestions.begin(request.params);
+    call.times.approve = call.round?.approve ?? ((question) => this.#questions.ask(question, call.signal));
+    return call;
+  }
+
+  /** The answer of a call, which has ended. Undefined if the call was cancelled. */
+  #ended(call: RunningCall, tool: ToolDefinition, answer: ToolAnswer | InputRequired): Parts | undefined {
     const { id } = call.request;
     try {
       if (call.cancelled) return undefined;
       const { info } = this.#io.host;
-      if ('inputRequests' in answer) return { parts: inputRequiredMessage(id, { ...answer }, info) };
-      const parts = toolMessage(id, answer, { tool, era: call.era, info });
-      const answeredAt = performance.now();
-      return { parts, sent: () => call.times.answered(answeredAt) };
+      return 'inputRequests' in answer
+        ? inputRequiredMessage(id, { ...answer }, info)
+        : toolMessage(id, answer, { tool, era: call.era, info });
     } finally {
       call.isAnswered = true;
       // If the client has reused the id, the map holds the newer call, which must stay.
@@ -314,18 +312,18 @@ export class ClientConnection {
     return { tool, args };
   }
 
-  #legacy(request: Request): CallAnswer {
+  #legacy(request: Request): Parts {
     switch (request.method) {
       case 'tools/list':
-        return { parts: resultMessage(request.id, { tools: this.#io.host.tools() }) };
+        return resultMessage(request.id, { tools: this.#io.host.tools() });
       case 'initialize':
-        return { parts: resultMessage(request.id, this.#initialize(request.params)) };
+        return resultMessage(request.id, this.#initialize(request.params));
       case 'logging/setLevel':
         if (!LOG_LEVELS.includes(request.params['level']))
           throw invalidParams(`Invalid params: level must be one of ${LOG_LEVELS.join(', ')}`);
-        return { parts: resultMessage(request.id, {}) };
+        return resultMessage(request.id, {});
       case 'ping':
-        return { parts: resultMessage(request.id, {}) };
+        return resultMessage(request.id, {});
       default:
         throw methodNotFound();
     }
@@ -344,16 +342,14 @@ export class ClientConnection {
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
 
-  #modern({ id, method, params }: Request): CallAnswer {
+  #modern({ id, method, params }: Request): Parts {
     switch (method) {
       case 'tools/list':
-        return {
-          parts: resultMessage(id, this.#modernResult({ tools: this.#io.host.tools(), ...UNCACHED })),
-        };
+        return resultMessage(id, this.#modernResult({ tools: this.#io.host.tools(), ...UNCACHED }));
       case 'server/discover': {
         const { instructions } = this.#io.host;
         const found = { supportedVersions: MODERN_VERSIONS, capabilities: CAPABILITIES.modern, instructions };
-        return { parts: resultMessage(id, this.#modernResult({ ...found, ...UNCACHED })) };
+        return resultMessage(id, this.#modernResult({ ...found, ...UNCACHED }));
       }
       case 'subscriptions/listen':
         return this.#listen(id, params);
@@ -366,24 +362,24 @@ export class ClientConnection {
    * Accepts a subscription, although this server never sends events. The request stays open until
    * either side ends it.
    */
-  #listen(id: RequestId, params: JsonRecord): CallAnswer {
+  #listen(id: RequestId, params: JsonRecord): Parts {
     if (!isRecord(params['notifications']))
       throw invalidParams('Invalid params: notifications must be an object');
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new RpcError(INTERNAL_ERROR, `more than ${MAX_SUBSCRIPTIONS} open subscriptions`);
     this.#subscriptions.add(id);
     const acknowledged = { notifications: {}, _meta: { [SUBSCRIPTION_ID_KEY]: id } };
-    return { parts: notificationMessage('notifications/subscriptions/acknowledged', acknowledged) };
+    return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);
   }
 
   /**
-   * The result that asks a modern client for its roots before its first call runs; undefined if
+   * The answer that asks a modern client for its roots before its first call runs; undefined if
    * nothing must be asked.
    */
-  #askingForRoots({ id, params }: Request): CallAnswer | undefined {
-    const inputRequests = this.#io.roots?.modernCall(params);
-    if (inputRequests === undefined) return undefined;
-    return { parts: inputRequiredMessage(id, { inputRequests }, this.#io.host.info) };
+  #askingForRoots({ id, params }: Request, { era }: Caller): Parts | undefined {
+    const { roots } = this.#io;
+    const inputRequests = era === 'modern' ? roots?.modernCall(params) : roots?.legacyCall();
+    return inputRequests && inputRequiredMessage(id, { inputRequests }, this.#io.host.info);
   }
 
   #modernResult(result: JsonRecord): JsonRecord {
@@ -422,6 +418,8 @@ class RunningCall implements ToolContext {
   readonly times: ClientCall;
   /** True when the call has ended: a later notification would confuse the client. */
   isAnswered = false;
+  /** The questions that a modern client gets as the answer to this call. */
+  round: Round | undefined;
   readonly #send: ConnectionOptions['send'];
   #controller: AbortController | undefined;
   #reason: Error | undefined;

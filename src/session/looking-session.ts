@@ -110,27 +110,37 @@ export class LookingSession extends SessionLife {
     path: string,
     options: Omit<ReadOptions, keyof ReadControls> & { readonly maxAnswerBytes?: number | undefined },
     watching: ReadControls,
-  ): Promise<Outcome<ReadResult>> {
+  ): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
     const names = this.#names({});
     const { maxAnswerBytes: most } = this.host.world.policy;
-    const maxAnswerBytes = Math.min(options.maxAnswerBytes ?? most, most);
-    const pageEnds = this.#pageEnds;
-    const request = {
+    const read = this.#read({
       path: names.real(path),
       options,
       watching,
       from: 'memory',
-      pageEnds,
-      maxAnswerBytes,
-    } as const;
-    const read = this.#read(request);
-    return names === AS_GIVEN ? read : read.then((outcome) => withShownPaths(outcome, names));
+      pageEnds: this.#pageEnds,
+      maxAnswerBytes: Math.min(options.maxAnswerBytes ?? most, most),
+    });
+    if (names === AS_GIVEN) return read;
+    return read instanceof Promise
+      ? read.then((outcome) => withShownPaths(outcome, names))
+      : withShownPaths(read, names);
   }
 
-  async #read(request: ReadRequest): Promise<Outcome<ReadResult>> {
-    const outcome = await readFile(this.world(), this.knowledge, request);
+  #read(request: ReadRequest): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
+    const read = readFile(this.world(), this.knowledge, request);
+    return read instanceof Promise
+      ? read.then((outcome) => this.#ended(request, outcome))
+      : this.#ended(request, read);
+  }
+
+  /** Counts and journals the refusal of a read; a success ends the count. */
+  #ended(
+    { path, options }: ReadRequest,
+    outcome: Outcome<ReadResult>,
+  ): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
     if (!outcome.ok) return this.noted(outcome);
-    if (request.options.credit !== false) this.gate.refusals.reset(request.path);
+    if (options.credit !== false) this.gate.refusals.reset(path);
     return outcome;
   }
 
@@ -277,6 +287,7 @@ export class LookingSession extends SessionLife {
       const wrong = isChecked ? undefined : validateOptions({ signal, cwd }, { of: 'call' });
       if (wrong === undefined) signal?.throwIfAborted();
       const names = wrong === undefined ? this.#names({ cwd }) : AS_GIVEN;
+      // Wait even for an outcome that is there: calls that were made together cannot know each other's answers.
       const outcome = await (wrong === undefined ? work(names, world, times) : this.noted<T>(refused(wrong)));
       const shown = withShownPaths(outcome, names);
       const { preset: wording } = world.policy;

@@ -42,31 +42,54 @@ import {
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
 
-/** Shows a file to the session, whole or in part, and records exactly what was shown. */
-export async function readFile(
+/**
+ * Shows a file to the session, whole or in part, and records exactly what was shown. Waits only for
+ * large or changing files, and for a store on another machine.
+ */
+export function readFile(
   world: World,
   knowledge: Knowledge,
   request: ReadRequest,
-): Promise<Outcome<ReadResult>> {
+): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
   const { path } = request;
   if (isOutputPath(path)) return readOutput(world, knowledge.session, request);
   const outcome = world.workspace.locate(path, 'read');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
+  let later: Promise<Outcome<ReadResult>> | undefined;
   try {
     if (!located.exists)
       return refused({ code: 'NOT_FOUND', action: 'read', path, next: 'other_path', ...absenceOf(located) });
     const refusal = whyUnread(world, located, request);
     if (refusal !== undefined) return refused(refusal);
+    const earlier = seenNow(knowledge, located.place.path.key);
+    if (earlier !== 'later' && located.stats.size <= LIMITS.hugeBytes) {
+      const reading: OpenRead = { request, world, knowledge, located, earlier };
+      const snapshot = snapshotNow(reading);
+      if (snapshot !== undefined) return finished(reading, showWhole(reading, snapshot));
+    }
+    later = readLater({ request, world, knowledge, located }, earlier);
+    return later;
+  } finally {
+    if (later === undefined) located.place.dir.close();
+  }
+}
+
+/** Continues a read that must wait. */
+async function readLater(
+  parts: Omit<OpenRead, 'earlier'>,
+  seen: Sighting | 'later' | undefined,
+): Promise<Outcome<ReadResult>> {
+  const { knowledge, located } = parts;
+  try {
     const { key } = located.place.path;
-    const seen = seenNow(knowledge, key);
     const earlier = seen === 'later' ? await knowledge.recall(key).catch(mustBeOfStore) : seen;
-    const reading: OpenRead = { request, world, knowledge, located, earlier };
+    const reading: OpenRead = { ...parts, earlier };
     const shown =
       located.stats.size > LIMITS.hugeBytes
         ? await readHuge(reading)
         : showWhole(reading, snapshotNow(reading) ?? (await readSnapshot(located.place, limitsOf(reading))));
-    return 'code' in shown ? refused(shown) : await recorded(reading, shown);
+    return await finished(reading, shown);
   } finally {
     located.place.dir.close();
   }
@@ -185,21 +208,29 @@ function sightingOf(
 }
 
 /** Records what was shown, and completes the result. */
-async function recorded(reading: OpenRead, shown: Shown): Promise<Outcome<ReadResult>> {
-  const { world, knowledge, earlier, request, located } = reading;
-  const { watching, options } = request;
+function finished(
+  reading: OpenRead,
+  shown: Shown | Refusal,
+): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
+  if ('code' in shown) return refused(shown);
+  const { knowledge, earlier, request } = reading;
   // With `credit: false`, the text is shown to a program, not to the model, so nothing counts as seen.
-  if (options.credit === false) return resultOf(reading, shown, UNSEEN);
-  try {
-    const call = knowledge.during(watching.times);
-    const known = await call.note(shown.sighting, earlier, entryOf(reading, shown));
-    const result = resultOf(reading, shown, known);
-    const claims = world.claims.untold(knowledge, located.place.path);
-    return claims.length === 0 ? result : await withClaims(reading, claims, { shown, result });
-  } catch (error) {
+  if (request.options.credit === false) return resultOf(reading, shown, UNSEEN);
+  const unnoted = (error: unknown): Outcome<ReadResult> => {
     // Without the store, the file does not count as seen, and the result says so.
     mustBeOfStore(error);
     return Object.assign(resultOf(reading, shown, UNSEEN), { notices: [{ kind: 'not-noted' as const }] });
+  };
+  try {
+    const call = knowledge.during(request.watching.times);
+    const known = call.note(shown.sighting, earlier, entryOf(reading, shown));
+    const result =
+      known instanceof Promise
+        ? known.then((seen) => withClaims(reading, shown, seen))
+        : withClaims(reading, shown, known);
+    return result instanceof Promise ? result.catch(unnoted) : result;
+  } catch (error) {
+    return unnoted(error);
   }
 }
 
@@ -262,18 +293,23 @@ class ToolRead implements ReadResult {
   }
 }
 
-/** Adds a notice if other sessions work on the file. */
-async function withClaims(
-  { world, knowledge, located }: OpenRead,
-  claims: ReturnType<World['claims']['untold']>,
-  { shown, result }: { readonly shown: Shown; readonly result: { ok: true } & ReadResult },
-): Promise<Outcome<ReadResult>> {
+/** The result, with a notice if other sessions work on the file. */
+function withClaims(
+  reading: OpenRead,
+  shown: Shown,
+  known: typeof UNSEEN,
+): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
+  const { world, knowledge, located } = reading;
+  const result = resultOf(reading, shown, known);
+  const claims = world.claims.untold(knowledge, located.place.path);
+  if (claims.length === 0) return result;
   const seen = { file: located.place.path, claims, live: shown.sighting.fingerprint };
-  const told = await world.claims.claimNotice(knowledge, seen);
-  if (told === undefined) return result;
-  told.confirm();
-  await world.store.note({ views: [], entries: [told.entry] });
-  return Object.assign(result, { notices: [told.notice] });
+  return world.claims.claimNotice(knowledge, seen).then(async (told) => {
+    if (told === undefined) return result;
+    told.confirm();
+    await world.store.note({ views: [], entries: [told.entry] });
+    return Object.assign(result, { notices: [told.notice] });
+  });
 }
 
 /** The journal entry of a read. */

@@ -84,10 +84,10 @@ export async function callTool(
   let performed: Performed;
   try {
     const plain = call.kind === 'view' ? await viewed(call, performing) : call;
-    performed =
-      plain.kind === 'read'
-        ? readAnswer(plain, performing, await read(plain.operation, performing))
-        : await performLater(plain, performing);
+    if (plain.kind === 'read') {
+      const reading = read(plain.operation, performing);
+      performed = readAnswer(plain, performing, reading instanceof Promise ? await reading : reading);
+    } else performed = await performLater(plain, performing);
   } catch (error) {
     throw LOOKING.has(call.kind) ? nothingChanged(error) : error;
   }
@@ -254,7 +254,7 @@ function searched({ signal, progress }: PerformOptions['watch']): Pick<FindOptio
 function read(
   operation: Operations['read'],
   { session, watch }: PerformOptions,
-): Promise<Outcome<ReadResult>> {
+): Outcome<ReadResult> | Promise<Outcome<ReadResult>> {
   return session.readForTool(operation.path, operation, new ReadWatch(watch));
 }
 

@@ -172,9 +172,11 @@ const MAX_OPEN = 256;
 /** A choice whose session stays open between calls. */
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 
-/** An open session, and the number of calls that use it. */
+/** A session that is being opened, or that is open, and the number of calls that use it. */
 interface Pooled {
   session: Promise<GatedSession>;
+  /** The session, unless calls must wait for it. */
+  now?: GatedSession | undefined;
   calls: number;
   ended: boolean;
 }
@@ -194,17 +196,6 @@ export class SessionPool {
     this.#maxOpen = maxOpen;
   }
 
-  /** Runs a call in its session. `client`: see `lease`. */
-  async use<T>(choice: Chosen, work: (session: GatedSession) => Promise<T>, client?: string): Promise<T> {
-    const lease = this.lease(choice, client);
-    try {
-      return await work(await lease.session);
-    } finally {
-      const closing = released(lease);
-      if (closing !== undefined) await closing;
-    }
-  }
-
   /**
    * The session of a call, which stays open until the lease is passed to `released`. `client`: the
    * name of the calling program, recorded if this call opens the session.
@@ -222,12 +213,15 @@ export class SessionPool {
   async before(choice: Chosen, event: (session: GatedSession) => Promise<unknown>): Promise<void> {
     if (choice.kind === 'call') return;
     const pooled = this.#take(keyOf(choice), choice);
-    pooled.session = pooled.session.then(async (open) => {
+    const waiting = pooled.session.then(async (open) => {
       await event(open);
       return open;
     });
+    pooled.session = waiting;
+    pooled.now = undefined;
     try {
-      await pooled.session;
+      const open = await waiting;
+      if (pooled.session === waiting) pooled.now = open;
     } catch (error) {
       // Remove the failed session, so that later calls open it again instead of failing too.
       this.#pooled.delete(keyOf(choice));
@@ -247,10 +241,23 @@ export class SessionPool {
 
   #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
-    const pooled = known ?? { session: this.#open(key, choice, client), calls: 0, ended: false };
+    const pooled = known ?? this.#opening(key, choice, client);
     pooled.calls += 1;
     this.#pooled.delete(key);
     this.#pooled.set(key, pooled);
+    return pooled;
+  }
+
+  #opening(key: string, choice: Kept, client: string | undefined): Pooled {
+    const session = this.#open(key, choice, client);
+    const pooled: Pooled = { session, calls: 0, ended: false };
+    session.then(
+      (open) => {
+        if (pooled.session === session) pooled.now = open;
+      },
+      // The calls that wait for it report the failure.
+      () => undefined,
+    );
     return pooled;
   }
 

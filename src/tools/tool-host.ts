@@ -11,7 +11,6 @@ import { invalidArgument } from '../model/verdict.ts';
 import { shellPath } from '../report/bounded.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
-import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { CLAUDE_META, callInRoom } from './answer-room.ts';
@@ -20,6 +19,7 @@ import { rootsNews, rootsText } from './roots-text.ts';
 import {
   type ChoiceOptions,
   eventsIn,
+  released,
   SessionPool,
   sessionSelector,
   subAgentChoice,
@@ -102,8 +102,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const definitions = tools.map(definitionOf);
   const selectSession = sessionSelector(options);
-  let served: Promise<Served> | undefined;
-  let unsaid: readonly string[] = [];
+  let served: Opening | undefined;
   let knownRoots = options.roots === 'client' ? undefined : options.roots;
   /** The message about roots that the client has chosen or changed since it received the instructions. */
   const newRoots = (roots: readonly string[]): readonly string[] => {
@@ -112,11 +111,12 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     knownRoots = roots;
     return news === '' || dialect.listsRoots ? [] : [news];
   };
-  const open = (): Promise<Served> => {
-    const opening = serve(options);
-    opening.then(
-      ({ warnings, context }) => {
-        unsaid = [...warnings, ...newRoots(context.roots)];
+  const open = (): Opening => {
+    const opening: Opening = { ready: serve(options) };
+    opening.ready.then(
+      (ready) => {
+        ready.unsaid = [...ready.unsaid, ...newRoots(ready.context.roots)];
+        opening.now = ready;
       },
       () => {
         // Forget the failed opening, so that the next call opens the workspace again.
@@ -125,25 +125,18 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     );
     return opening;
   };
-  /** Adds the messages from opening the workspace to the first answer, once. */
-  const withWarnings = (answer: ToolAnswer): ToolAnswer => {
-    const said = unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');
-    unsaid = [];
-    return withText(answer, said);
-  };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
     get instructions() {
       return `${rootsText({ roots: knownRoots ?? [], cwd: options.cwd })} ${dialect.instructions}`.trimStart();
     },
     tools: () => definitions,
-    call: async (name, args, surroundings) => {
+    call: (name, args, surroundings) => {
       const tool = byName.get(name);
       if (tool === undefined) throw new TypeError(`no tool is called ${name}`);
       const chosen = selectSession(surroundings);
       served ??= open();
-      const answer = await answerCall(await served, options, { tool, args, chosen, surroundings });
-      return unsaid.length === 0 ? answer : withWarnings(answer);
+      return answerCall(served, options, { tool, args, chosen, surroundings });
     },
     report: async (surroundings) => {
       const events = eventsIn(surroundings.meta);
@@ -152,14 +145,15 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       if (events.kind === 'invalid') throw new Fault('MISUSE', events.reason);
       if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);
       served ??= open();
-      await (await served).pool.before(choice, events.apply);
+      const { pool } = served.now ?? (await served.ready);
+      await pool.before(choice, events.apply);
     },
     renew: () => {
       served = undefined;
     },
     sessionEnded: (hint) => {
-      served
-        ?.then(({ pool }) => pool.end(hint))
+      served?.ready
+        .then(({ pool }) => pool.end(hint))
         .catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
     },
   };
@@ -173,34 +167,54 @@ interface Asked {
   readonly surroundings: ToolContext;
 }
 
-/** Makes a call in its session. */
+/** Makes a call in its session. The first answer after the workspace was opened carries the messages from that. */
 async function answerCall(
-  { context, pool, store, hasApprovals }: Served,
+  opening: Opening,
   { dialect, log }: ToolHostOptions,
   { tool, args, chosen, surroundings }: Asked,
 ): Promise<ToolAnswer> {
+  const served = opening.now ?? (await opening.ready);
+  const { context, pool, store, hasApprovals } = served;
   const { meta, clientInfo } = surroundings;
-  if (chosen.kind === 'invalid') return refuseArguments(tool.name, chosen.reason, context);
+  if (chosen.kind === 'invalid') return refused(served, tool, chosen.reason);
   const events = eventsIn(meta);
-  if (events.kind === 'invalid') return refuseArguments(tool.name, events.reason, context);
+  if (events.kind === 'invalid') return refused(served, tool, events.reason);
   const found = subAgentChoice(store, chosen, meta);
   const choice = found === undefined ? chosen : await found;
   if (events.kind === 'events') await pool.before(choice, events.apply);
   const translated = translateCall(tool, args, dialect);
-  if ('reason' in translated) return refuseArguments(tool.name, translated.reason, context);
+  if ('reason' in translated) return refused(served, tool, translated.reason);
   const call = callInRoom(translated, clientInfo?.name);
   const words = choice.kind === 'call' ? { ...context, forgets: true as const } : context;
-  const perform = (session: GatedSession): Promise<ToolAnswer> =>
-    callTool(call, dialect, {
+  const lease = pool.lease(choice, clientInfo?.name);
+  try {
+    const session = lease.now ?? (await lease.session);
+    const performing = {
       session,
       tool: tool.name,
       context: words,
       watch: surroundings,
       form: 'bytes',
-    });
-  const answer = await pool.use(choice, perform, clientInfo?.name);
-  if (hasApprovals) logApproval(answer, log);
-  return answer;
+    } as const;
+    const answer = await callTool(call, dialect, performing);
+    if (hasApprovals) logApproval(answer, log);
+    return withUnsaid(served, answer);
+  } finally {
+    const closing = released(lease);
+    if (closing !== undefined) await closing;
+  }
+}
+
+function refused(served: Served, { name }: Tool, reason: string): ToolAnswer {
+  return withUnsaid(served, refuseArguments(name, reason, served.context));
+}
+
+/** Adds the messages from opening the workspace to the first answer, once. */
+function withUnsaid(served: Served, answer: ToolAnswer): ToolAnswer {
+  if (served.unsaid.length === 0) return answer;
+  const said = served.unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');
+  served.unsaid = [];
+  return withText(answer, said);
 }
 
 /** The parts of an open workspace that calls need. */
@@ -210,7 +224,14 @@ interface Served {
   readonly context: RenderContext;
   /** True if some changes need the user's approval. */
   readonly hasApprovals: boolean;
-  readonly warnings: readonly string[];
+  /** Messages for the model that no answer has carried yet. */
+  unsaid: readonly string[];
+}
+
+/** A workspace that is being opened; `now`: set when it is open. */
+interface Opening {
+  readonly ready: Promise<Served>;
+  now?: Served;
 }
 
 async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
@@ -218,7 +239,7 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const { policy, workspace, store, now } = sessions.world;
   const context = renderContext(dialect, { roots: workspace.roots, wording: policy.preset, now });
   const hasApprovals = policy.approve.length > 0;
-  return { pool: new SessionPool(sessions), store, context, hasApprovals, warnings: sessions.warnings };
+  return { pool: new SessionPool(sessions), store, context, hasApprovals, unsaid: sessions.warnings };
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {

@@ -191,21 +191,47 @@ export class Knowledge {
    * the store; see `Store.note`. `earlier` is what the caller knew when the call arrived. Returns
    * what the session will know.
    */
-  async note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Promise<Sighting> {
+  note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Sighting | Promise<Sighting> {
     const { call } = this;
-    const isCurrent = call !== undefined && this.#state.lostAt < call.arrivedAt;
-    const old = isCurrent ? earlier : await this.#stillKnown(next.key);
+    if (call === undefined || this.#state.lostAt >= call.arrivedAt)
+      return this.#stillKnown(next.key).then((old) => this.#noted(next, old, entry));
+    return this.#noted(next, earlier, entry);
+  }
+
+  #noted(next: Sighting, old: Sighting | undefined, entry: NewEntry): Sighting | Promise<Sighting> {
     const known = afterView(old, next);
-    // If the store cannot count the files now, exceed the limit rather than lose the view.
     const evicting = isAdded(known, old) ? this.#state.room.for([{ next: known, old }]) : undefined;
-    const evicted = evicting === undefined ? [] : this.#evictedRows(await evicting.catch(noneIfStoreFails));
+    if (evicting === undefined) return this.#write([], { next, old, known, entry });
+    // If the store cannot count the files now, exceed the limit rather than lose the view.
+    return evicting
+      .catch(noneIfStoreFails)
+      .then((evicted) => this.#write(this.#evictedRows(evicted), { next, old, known, entry }));
+  }
+
+  #write(
+    evicted: readonly StoredView[],
+    {
+      next,
+      old,
+      known,
+      entry,
+    }: {
+      readonly next: Sighting;
+      readonly old: Sighting | undefined;
+      readonly known: Sighting;
+      readonly entry: NewEntry;
+    },
+  ): Sighting | Promise<Sighting> {
+    const { call } = this;
     const isRepeated = isSameView(old, known, this.#options.policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS);
-    const now = isRepeated || call !== undefined ? [] : [this.#row(known)];
-    const noted = this.#store.note({ views: [...evicted, ...now], entries: [entry] });
-    if (noted !== undefined) await noted;
-    if (call !== undefined && !sawAll(old, next)) call.showsMore = true;
-    if (call !== undefined && !isRepeated) this.#noteAtAnswer(call, known, next);
-    return known;
+    const views = isRepeated || call !== undefined ? evicted : [...evicted, this.#row(known)];
+    const noted = this.#store.note({ views, entries: [entry] });
+    const shows = (): Sighting => {
+      if (call !== undefined && !sawAll(old, next)) call.showsMore = true;
+      if (call !== undefined && !isRepeated) this.#noteAtAnswer(call, known, next);
+      return known;
+    };
+    return noted === undefined ? shows() : noted.then(shows);
   }
 
   /** The rest of a sighting, which the session may have lost since it was recalled. */

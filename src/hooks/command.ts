@@ -42,17 +42,20 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const changes = await scene.session.changesOf(line, place);
   const outside = await scene.session.outsideOf(line, { changes, place });
   const coming = { line, cwd: scene.cwd, call: event.call, arrivedMs: scene.arrivedMs, outside };
-  const denial = (await denialOf(scene, changes, coming)) ?? (await outsideDenial(scene, outside));
-  if (denial !== undefined) return denial;
+  const { denial, held } = await judged(scene, changes, coming);
+  const reply = denial ?? (await outsideDenial(scene, outside));
+  if (reply !== undefined) return reply;
   // If the call is recorded as unjudged, this event arrived after the command had ended. If the
   // gate registered the command now, it would record later changes by other programs as the
   // command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const moves = line.moves().map((path) => shellPathOf(scene, path));
+  // The snapshots cover files that git has. On a layer, there are none.
+  const named = changes.filter((change) => layer === 'expected' || held?.has(change) !== true);
   await scene.session.announceCommand(run.command, {
     call: callId(event),
     harm: line.harm(),
-    writes: changes.map(pathOfChange),
+    writes: named.map(pathOfChange),
     moves,
     outside: scene.policy.hooks.outside === 'destroy' ? outside : undefined,
     layer,
@@ -76,17 +79,21 @@ function pathOfChange({ intent }: LineChanges[number]): string {
   return intent.kind === 'move' ? intent.destination : intent.path;
 }
 
-async function denialOf(
-  scene: Scene,
-  changes: LineChanges,
-  coming: ComingLine,
-): Promise<HookReply | undefined> {
-  for (const { intent } of changes) {
-    const ours = await guardRefusal(scene, [intent]);
-    if (ours !== undefined) return deniedByUser(scene, ours);
-  }
+/** `held`: of many changes, those that destroy only content which git keeps. */
+interface JudgedLine {
+  readonly denial?: HookReply | undefined;
+  readonly held?: ReadonlySet<LineChanges[number]> | undefined;
+}
+
+async function judged(scene: Scene, changes: LineChanges, coming: ComingLine): Promise<JudgedLine> {
+  const ours = await guardRefusal(
+    scene,
+    changes.map(({ intent }) => intent),
+  );
+  const denial = ours === undefined ? undefined : await deniedByUser(scene, ours);
+  if (denial !== undefined) return { denial };
   const vetted = await scene.session.vetCommand(changes, coming);
-  return vetted.ok ? undefined : denied(scene, vetted.refusal);
+  return vetted.ok ? { held: vetted.held } : { denial: await denied(scene, vetted.refusal) };
 }
 
 /** The denial of a line that changes something outside the workspace, if the policy refuses that. */

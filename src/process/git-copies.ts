@@ -1,10 +1,12 @@
 import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { unlessErrno } from '../model/fault.ts';
+import { defined } from '../model/record.ts';
 import { git, gitFolderOf, repositoryAround, worktreeGitFolder } from './git.ts';
 import type { GitFacts, TrackedFiles } from './git-blobs.ts';
 import { isAsStaged } from './git-index.ts';
 import { blobOf, blobsIn, checkedOut, listedObjects, stashesIn } from './git-refs.ts';
+import { statusOf } from './git-status.ts';
 
 /** The place where git has a content: a commit, checked out or not, or only a stash. */
 type Holder = 'commit' | 'stash';
@@ -25,6 +27,8 @@ export class GitCopies {
   readonly #options: CopiesOptions;
   /** A folder of each repository, by git folder: worktrees of one repository share it. */
   readonly #tops = new Map<string, string>();
+  /** The files of each repository that differ from its index, as far as git was asked. */
+  readonly #changed = new Map<string, ReadonlySet<string>>();
 
   constructor(facts: GitFacts, options: CopiesOptions) {
     this.#facts = facts;
@@ -76,7 +80,9 @@ export class GitCopies {
   ): Promise<ReadonlySet<string>> {
     const indexes = new Map<string, KnownIndex | undefined>();
     for (const folder of new Set(files.map(({ path }) => dirname(path)))) {
-      indexes.set(folder, await this.#indexAround(folder));
+      const index = await this.#indexAround(folder);
+      const changed = index && files.length > MANY_FILES ? await this.#changedIn(index.top) : undefined;
+      indexes.set(folder, index && { ...index, ...defined({ changed }) });
       this.#search(folder);
     }
     const held = new Set<string>();
@@ -100,6 +106,16 @@ export class GitCopies {
     const tracked = await this.#facts.staged(top, index, this.#options.signal);
     return { top, tracked, writtenMs: stats.mtimeMs };
   }
+
+  /** The tracked files that differ from the index. Asks git once, which is cheaper than many stat calls. */
+  async #changedIn(top: string): Promise<ReadonlySet<string>> {
+    const known = this.#changed.get(top);
+    if (known !== undefined) return known;
+    const entries = await statusOf(top, { paths: [], others: 'no', signal: this.#options.signal });
+    const changed = new Set(entries.flatMap(({ path, file }) => (file === '.' ? [] : path)));
+    this.#changed.set(top, changed);
+    return changed;
+  }
 }
 
 /** The index of a repository, and when it was written. */
@@ -107,7 +123,12 @@ interface KnownIndex {
   readonly top: string;
   readonly tracked: TrackedFiles;
   readonly writtenMs: number;
+  /** The files that differ from the index, if git was asked. */
+  readonly changed?: ReadonlySet<string>;
 }
+
+/** With more files than this, git compares them with its index. */
+const MANY_FILES = 50;
 
 /** Larger files are not compared with what git has, unless their stat fields are those in the index. */
 const MAX_BYTES = 64 << 20;
@@ -117,9 +138,13 @@ function namesAt(
   path: string,
   index: KnownIndex | undefined,
 ): { readonly names: readonly string[]; readonly isStaged: boolean } {
+  const name = path.slice((index?.top.length ?? 0) + 1);
+  const entry = index?.tracked.get(name);
+  // Git does not compare marked files.
+  if (entry !== undefined && entry.marked === undefined && index?.changed?.has(name) === false)
+    return { names: [entry.blob], isStaged: true };
   const stats = unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }));
   if (stats === undefined) return { names: [], isStaged: false };
-  const entry = index?.tracked.get(path.slice(index.top.length + 1));
   // A file as young as the index may have changed without another time.
   const isSettled = index !== undefined && stats.mtimeMs < index.writtenMs;
   if (entry !== undefined && isSettled && isAsStaged(entry, stats))

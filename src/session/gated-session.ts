@@ -273,7 +273,10 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /** Judges whether a shell command may make its changes, and what else it would destroy. */
-  vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
+  vetCommand(
+    changes: readonly ShellChange[],
+    coming: ComingLine,
+  ): Promise<Outcome<{ readonly held?: ReadonlySet<ShellChange> }>> {
     return this.during(() => this.gate.announcements.vetCommand(changes, coming));
   }
 

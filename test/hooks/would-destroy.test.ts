@@ -42,6 +42,9 @@ async function write(by: Hooked, path: string, text: string): Promise<void> {
 
 const BRANCH = 'git checkout -qb feature; echo f > f.txt; git add .; git commit -qm f; git checkout -q main';
 
+/** More files than are compared one by one. */
+const MANY = 'mkdir many; for i in $(seq 60); do echo $i > many/$i; done; git add .; git commit -qm many';
+
 const CONFLICTING_STASH = 'echo x >> a.txt; git stash -q; echo z > a.txt; git commit -qam z';
 
 /** The index of the second commit has work of which the file has nothing. */
@@ -129,6 +132,17 @@ describe('a sweep is refused once, with what it would destroy', () => {
   });
 });
 
+it.each([
+  ['a file of which git knows an edit', 'true'],
+  ['a file that git does not look at', 'git update-index --assume-unchanged many/7'],
+])('a line that deletes many files by name does not delete an unseen edit: %s', async (_what, mark) => {
+  user(`${MANY}; ${mark}; echo mine >> many/7`);
+  const { reason } = await agent.shell('find many -type f -delete');
+  expect(reason).toMatch(/delete many\/7: read it first \[NOT_READ\]/);
+  await agent.read('many/7', '7\nmine\n');
+  expect(await agent.shell('find many -type f -delete')).toMatchObject({ verdict: 'pass' });
+});
+
 it('names a popped stash whose file the same line removes, and restores it', async () => {
   user('echo x >> a.txt; git stash -q');
   const { context = '' } = await agent.shell('git stash pop -q && rm a.txt');
@@ -163,6 +177,8 @@ describe('passes at once, because nothing would be lost', () => {
     ['git add -A && git commit -qm x && git clean -fdq', 'echo n > new.txt'],
     ['git add -A && git commit -qm x && git clean -fdxq', 'echo n > new.txt'],
     ['find . -type d -empty -delete', 'mkdir e; echo n > new.txt'],
+    ["find . -name '*.pyc' -delete && find . -name .DS_Store -delete", 'echo c > src/c.pyc; echo d > src/.DS_Store'],
+    ['find many -type f -delete', MANY],
     ['git stash -q && git stash pop -q', 'echo x >> a.txt'],
     ['git stash -q', 'echo x >> a.txt'],
     ['git clean -nd', 'echo n > new.txt'],

@@ -33,7 +33,7 @@ import {
   pendingOf,
 } from './pending.ts';
 import { keysToSettle, ranWithoutLayer, settleByBytes, settleHost } from './settle.ts';
-import { deniedChanges } from './vet-command.ts';
+import { judgeChanges } from './vet-command.ts';
 import { type ComingLine, destructionOf, isRepeatedLine, lineEvidence } from './would-destroy.ts';
 
 /**
@@ -167,19 +167,23 @@ export class Announcements {
 
   /**
    * Judges whether a shell command may make its changes, and what else it would destroy. A refused
-   * line may run if the session repeats it in this turn and the same things are at risk.
+   * line may run if the session repeats it in this turn and the same things are at risk. `held`: of
+   * many changes, those that destroy only content which git keeps.
    */
-  async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
-    const denied = await deniedChanges(this.#scene, { ...coming, changes }, (judged) =>
+  async vetCommand(
+    changes: readonly ShellChange[],
+    coming: ComingLine,
+  ): Promise<Outcome<{ readonly held?: ReadonlySet<ShellChange> }>> {
+    const { denied, held } = await judgeChanges(this.#scene, { ...coming, changes }, (judged) =>
       this.#othersOn(judged),
     );
     if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
     const refusal = await destructionOf(this.#scene, coming, changes);
-    if (refusal === undefined) return { ok: true };
+    if (refusal === undefined) return { ok: true, held };
     if (refusal.code === 'PROTECTED') return this.refuse(refusal);
     const evidence = lineEvidence(coming, refusal);
     const mayRun = refusal.next === 'repeat' && (await isRepeatedLine(this.#scene, coming, evidence));
-    return mayRun ? { ok: true } : this.#refuse([{ refusal, evidence }], { hold: 'none' });
+    return mayRun ? { ok: true, held } : this.#refuse([{ refusal, evidence }], { hold: 'none' });
   }
 
   /** Records the refusal of a call that concerns no file of the workspace. */

@@ -16,7 +16,6 @@ import type { Notice } from '../../model/results.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { gitFolderOf, worktreesAround } from '../../process/git.ts';
-import { GitCopies } from '../../process/git-copies.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { fileState, readableAt } from '../found.ts';
@@ -25,7 +24,7 @@ import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { Keeping, keepBefore, keepLoose, keepOutside, keepOwnFiles } from './keep.ts';
 import type { EndState } from './known-after.ts';
-import { changeablePaths, changesOfLine, type LinePlace } from './line-changes.ts';
+import { changesOfLine, type LinePlace } from './line-changes.ts';
 import { outsideOfLine } from './outside.ts';
 
 type AnnouncedCommand = NonNullable<NonNullable<PendingChange['host']>['command']>;
@@ -35,8 +34,6 @@ type AnnouncedCommand = NonNullable<NonNullable<PendingChange['host']>['command'
  * runs. The most recently seen files take precedence.
  */
 const MAX_SEEN = 2000;
-/** If a line names more paths than this, those that git has are left to the snapshots. */
-const MANY_PATHS = 50;
 /** Time limits for git, in milliseconds. */
 export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
 
@@ -79,8 +76,7 @@ export async function keepBytesBefore(
   const { deltas } = keeping;
   const seen = await seenFiles(scene);
   for (const delta of seen) deltas.set(delta.key, delta);
-  const named = layer === 'expected' ? paths : await withoutHeld(world, paths);
-  for (const path of named) {
+  for (const path of paths) {
     const delta = await deltaAt(world, path);
     if (delta !== undefined && !deltas.has(delta.key)) deltas.set(delta.key, delta);
   }
@@ -111,18 +107,6 @@ export async function keepBytesBefore(
   };
   const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));
   return { deltas: [...deltas.values()], writes, command };
-}
-
-/** Leaves out files whose content git has, if there are many. The git snapshots cover those. */
-async function withoutHeld(world: World, paths: readonly string[]): Promise<readonly string[]> {
-  if (paths.length <= MANY_PATHS) return paths;
-  const named = changeablePaths(world, 'undo');
-  const files = paths.map((path) => ({ given: path, path: named(path)?.key ?? '' }));
-  const signal = AbortSignal.timeout(SNAPSHOT_MS.before);
-  const { workspace, processes } = world;
-  const copies = new GitCopies(processes.gitFacts, { signal, folders: workspace.roots, search: 'checkouts' });
-  const held = await copies.heldAmong(files.filter(({ path }) => path !== ''));
-  return files.flatMap(({ given, path }) => (held.has(path) ? [] : [given]));
 }
 
 /** The git snapshots of the roots, and the trees that are kept completely. */

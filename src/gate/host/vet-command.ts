@@ -1,8 +1,9 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Refusal, RefusalCode } from '../../model/verdict.ts';
-import { ignoredByGit, repositoryAround } from '../../process/git.ts';
+import { repositoryAround } from '../../process/git.ts';
 import type { GitCopies } from '../../process/git-copies.ts';
-import { isOutput } from '../outputs.ts';
+import { statusOf } from '../../process/git-status.ts';
+import { isMadeBeside, isOutput } from '../outputs.ts';
 import type { Denied } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
@@ -32,18 +33,24 @@ const MAX_DENIED = 50;
 type Judged = Pick<Denied, 'refusal' | 'credit' | 'evidence'>;
 type OnOthers = (judged: AllowedChanges) => Promise<{ readonly refusal: Refusal } | object>;
 
-/**
- * The refusals of changes that a shell line makes. For changes that destroy, all of them; otherwise
- * the first. `onOthers`: judges an allowed change by the work of other sessions.
- */
-export async function deniedChanges(
+/** The changes of a line as far as they are judged one by one. */
+interface JudgedChanges {
+  /** For changes that destroy, all that are refused; otherwise the first. */
+  readonly denied: readonly Judged[];
+  /** Of many changes, those that only destroy content which git keeps. */
+  readonly held: ReadonlySet<ShellChange>;
+}
+
+/** Judges the changes that a shell line makes. `onOthers`: judges an allowed change by the work of other sessions. */
+export async function judgeChanges(
   scene: ShownScene,
   { changes, line, cwd }: Pick<ComingLine, 'line' | 'cwd'> & { readonly changes: readonly ShellChange[] },
   onOthers: OnOthers,
-): Promise<readonly Judged[]> {
+): Promise<JudgedChanges> {
   const lost: Lost[] = [];
   const copies = copiesBeside(scene.world, { line, cwd }, AbortSignal.timeout(GIT_MS));
-  const held = changes.length > MAX_DENIED ? await heldAmong(scene.world, changes, copies) : new Set();
+  const held: ReadonlySet<ShellChange> =
+    changes.length > MAX_DENIED ? await heldAmong(scene.world, changes, copies) : new Set();
   for (const change of changes) {
     if (lost.length >= MAX_DENIED) break;
     if (held.has(change)) continue;
@@ -51,11 +58,11 @@ export async function deniedChanges(
     const denied = await deniedChange(scene, change, onOthers);
     const [first] = denied;
     if (first === undefined) continue;
-    if (change.how !== 'destroy' || first.refusal.code === 'PROTECTED') return denied;
+    if (change.how !== 'destroy' || first.refusal.code === 'PROTECTED') return { denied, held };
     lost.push({ change, denied });
   }
-  if (lost.length === 0) return [];
-  return (await existingNowhereElse(scene, lost, copies)).flatMap(({ denied }) => denied);
+  const left = lost.length === 0 ? [] : await existingNowhereElse(scene, lost, copies);
+  return { denied: left.flatMap(({ denied }) => denied), held };
 }
 
 /** Finds the changes that only destroy files whose content git keeps and that no rule protects. */
@@ -140,13 +147,16 @@ async function existingNowhereElse(
   for (const { each, path, relative } of places) {
     if (path === undefined) found.push(each);
     else if (held.has(path) || (await isOwnWork(scene, path, 'any'))) continue;
-    else if (!isOutput(world, relative) || !(await isUnknownToGit(path))) found.push(each);
+    else if (!isOutput(world, relative) || !(await isMadeAgain(path))) found.push(each);
   }
   return found;
 }
 
-/** True for a file that git ignores, or that is in no repository. */
-async function isUnknownToGit(path: string): Promise<boolean> {
+/** True for a build result that git ignores or that is in no repository, and for what programs make beside their files. */
+async function isMadeAgain(path: string): Promise<boolean> {
   const top = repositoryAround(dirname(path));
-  return top === undefined || (await ignoredByGit(top, [path])).size > 0;
+  if (top === undefined) return true;
+  const asked = { paths: [`:(literal)${basename(path)}`], signal: AbortSignal.timeout(GIT_MS) };
+  const [entry] = await statusOf(dirname(path), { ...asked, others: 'ignored' });
+  return entry?.index === '!' || (entry?.index === '?' && isMadeBeside(path));
 }

@@ -43,6 +43,8 @@ const GIT_MS = 5_000;
 const MAX_AUTHORS = 200;
 /** Likewise for the contents of one stash or branch. */
 const MAX_BLOBS = 50;
+/** Maximum number of the newest changes of a line's files to search for those of other sessions. */
+const MAX_CHANGES = 1_000;
 /** Maximum number of a session's newest refusals to search for the same one. */
 const MAX_REFUSALS = 20;
 
@@ -105,19 +107,18 @@ async function changedByOthers(
   { world, knowledge }: ShownScene,
   changes: readonly ShellChange[],
 ): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const { intent, how } of changes.slice(0, MAX_AUTHORS)) {
-    if (how === 'edit') continue;
-    const resolved = world.workspace.resolve(
-      intent.kind === 'move' ? intent.destination : intent.path,
-      'status',
-    );
-    if (!resolved.ok) continue;
-    const { key, absolute } = resolved.path;
-    const changed = await world.store.entries({ key, kinds: ['change'], limit: MAX_REFUSALS });
-    if (changed.some(({ session }) => session !== knowledge.session)) found.push(absolute);
-  }
-  return found;
+  const paths = changes.slice(0, MAX_AUTHORS).flatMap(({ intent, how }) => {
+    if (how === 'edit') return [];
+    const path = intent.kind === 'move' ? intent.destination : intent.path;
+    const resolved = world.workspace.resolve(path, 'status');
+    return resolved.ok ? resolved.path : [];
+  });
+  if (paths.length === 0) return [];
+  const keys = paths.map(({ key }) => key);
+  const changed = await world.store.entries({ keys, kinds: ['change'], limit: MAX_CHANGES });
+  const others = changed.filter(({ session }) => session !== knowledge.session);
+  const theirs = new Set(others.flatMap(({ deltas }) => deltas.map(({ key }) => key)));
+  return paths.filter(({ key }) => theirs.has(key)).map(({ absolute }) => absolute);
 }
 
 type OwnedThreat = Threat & Pick<ThingAtRisk, 'writer'> & Pick<Owned, 'names'>;

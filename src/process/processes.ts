@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { NamedFiles } from '../dialect/calls/shell/destroyed.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Unavailable } from './git.ts';
@@ -22,6 +23,7 @@ import {
   removeSpentLayers,
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
+import { namesOfFiles } from './named-files.ts';
 import { type Probe, probe } from './probe.ts';
 import { type Elsewhere, runElsewhere } from './run-elsewhere.ts';
 import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
@@ -98,6 +100,7 @@ export class Processes {
   #probe: Promise<Probe> | undefined;
   /** Facts about repositories that are remembered between commands. */
   readonly gitFacts: GitFacts = new GitFacts();
+  readonly #names = new WeakMap<NamedFiles, Promise<readonly string[]>>();
   #tidying: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessesOptions) {
@@ -118,6 +121,16 @@ export class Processes {
       owner: owner?.tag,
     });
     return this.#probe;
+  }
+
+  /**
+   * The names that a part of a shell command stands for, as they were at the first call. `start`: the
+   * absolute folder where relative paths of the line start.
+   */
+  namesOf(files: NamedFiles, start: string): Promise<readonly string[]> {
+    const known = this.#names.get(files) ?? namesOfFiles(files, start);
+    this.#names.set(files, known);
+    return known;
   }
 
   /** The folder that `~` means in a command. */

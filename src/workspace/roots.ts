@@ -103,10 +103,10 @@ export function canonicalName(path: string): string {
 }
 
 /**
- * Maximum number of cached paths. A full cache is emptied. Agents name the same files repeatedly,
- * so a small cache suffices.
+ * Maximum number of cached paths. A full cache is emptied. Agents name the same files repeatedly. A
+ * line that names thousands of files is judged in several passes over them.
  */
-const MAX_REMEMBERED = 2000;
+const MAX_REMEMBERED = 20_000;
 const MAX_REMEMBERED_LENGTH = 1024;
 
 /**

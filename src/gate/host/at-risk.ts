@@ -15,7 +15,7 @@ import {
 import { onlyIn } from '../../process/git-copies.ts';
 import { commitOf, detachedOnly, hasHistory, type LoggedRef, stashesIn } from '../../process/git-refs.ts';
 import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
-import { listedNames, namesOfFiles } from '../../process/named-files.ts';
+import { listedNames } from '../../process/named-files.ts';
 import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
@@ -105,7 +105,7 @@ export class Threats {
       case 'clean':
         return this.#clean(folder, sweep.args);
       case 'removal':
-        return this.#removed(await namesOfFiles(sweep.files, this.#cwd), sweep.of);
+        return this.#removed(await this.#world.processes.namesOf(sweep.files, this.#cwd), sweep.of);
       case 'worktree':
         return this.#removed([sweep.path], 'trees');
       case 'stash':

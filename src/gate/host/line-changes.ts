@@ -8,7 +8,6 @@ import { type HostIntent, locatedIntent } from '../../model/intent.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import { defined } from '../../model/record.ts';
 import type { Action } from '../../model/verdict.ts';
-import { namesOfFiles } from '../../process/named-files.ts';
 import { entryAt, pathsBelow } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
@@ -43,7 +42,7 @@ export async function changesOfLine(
 ): Promise<readonly ShellChange[]> {
   const changes = [...writingChanges(world, line, place)];
   for (const destroyed of line.destroys()) {
-    const names = destroyed.certain ? await namesOfFiles(destroyed.files, place.cwd) : [];
+    const names = destroyed.certain ? await world.processes.namesOf(destroyed.files, place.cwd) : [];
     changes.push(...names.map((name) => destroyingChange(destroyed, place.at(name))));
   }
   return changes;

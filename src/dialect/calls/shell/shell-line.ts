@@ -59,6 +59,9 @@ export class ShellLine {
   /** The folder in which the line starts. */
   readonly folder: string;
   readonly #walked: WalkedLine;
+  /** What each command removes or replaces. All answers contain the same objects, so that names are looked up once. */
+  #destroyed: readonly (readonly Destroyed[])[] | undefined;
+  #sweeps: readonly Sweep[] | undefined;
 
   constructor(text: string, folder: string, walked: WalkedLine) {
     this.text = text;
@@ -82,16 +85,21 @@ export class ShellLine {
 
   /** The files that the line removes or replaces, apart from those in `writes`. */
   destroys(): readonly Destroyed[] {
-    return this.commands
-      .flatMap(destroyedBy)
-      .map((each) => ({ ...each, files: this.#asExpanded(each.files) }));
+    return this.#byCommand().flat();
+  }
+
+  #byCommand(): readonly (readonly Destroyed[])[] {
+    this.#destroyed ??= this.commands.map((command) =>
+      destroyedBy(command).map((each) => ({ ...each, files: this.#asExpanded(each.files) })),
+    );
+    return this.#destroyed;
   }
 
   /** The line's effects on bytes that it does not name one by one, in its order. */
   sweeps(): readonly Sweep[] {
-    return this.commands
-      .flatMap(sweepsOf)
-      .map((each) => (each.kind === 'removal' ? { ...each, files: this.#asExpanded(each.files) } : each));
+    const destroyed = this.#byCommand();
+    this.#sweeps ??= this.commands.flatMap((command, at) => sweepsOf(command, destroyed[at]));
+    return this.#sweeps;
   }
 
   #asExpanded(files: NamedFiles): NamedFiles {

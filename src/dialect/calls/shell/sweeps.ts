@@ -1,4 +1,4 @@
-import { destroyedBy, fedWords, type Listing, type NamedFiles } from './destroyed.ts';
+import { type Destroyed, destroyedBy, fedWords, type Listing, type NamedFiles } from './destroyed.ts';
 import { moveOperands } from './effects.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { textOfValue, type Value } from './values.ts';
@@ -48,11 +48,15 @@ interface TrackedSweep {
 
 type Act = Sweep extends infer Each ? (Each extends Sweep ? Omit<Each, 'folder'> : never) : never;
 
-/** The sweeps of a command. Empty if its folder or its words are unknown. */
-export function sweepsOf(command: ShellCommand): readonly Sweep[] {
+/** The sweeps of a command. Empty if its folder or its words are unknown. `destroyed`: the files that it destroys. */
+export function sweepsOf(
+  command: ShellCommand,
+  destroyed: readonly Destroyed[] = destroyedBy(command),
+): readonly Sweep[] {
   const { words, folder } = command;
   if (folder === undefined) return [];
-  if (programOf(words[0]) !== 'git') return [...removals(folder, command), ...fedToGit(folder, command)];
+  if (programOf(words[0]) !== 'git')
+    return [...removals(folder, command, destroyed), ...fedToGit(folder, command)];
   const call = gitCall(folder, command);
   const acts = call === undefined ? [] : (VERBS.get(call.verb)?.(call) ?? aliased(call));
   return acts.map((act): Sweep => ({ ...act, folder: call?.folder ?? folder }));
@@ -64,12 +68,16 @@ const RECURSIVE = /^(?:-[dfiIvrR]*[rR][dfiIvrR]*|--recursive)$/;
 /** Matches the path of a repository's git folder. */
 const GIT_FOLDER = /(?:^|\/)\.git\/*$/;
 
-function removals(folder: string, command: ShellCommand): readonly Sweep[] {
+function removals(
+  folder: string,
+  command: ShellCommand,
+  destroyed: readonly Destroyed[],
+): readonly Sweep[] {
   const of = command.words.some((word) => word !== undefined && RECURSIVE.test(word)) ? 'trees' : 'files';
   const moved = moveOperands(command).filter((path) => GIT_FOLDER.test(path));
   // Moving a git folder counts as removing it: the rest of the line may remove it from its new place.
   const lost = moved.map((path): Sweep => ({ kind: 'removal', folder, of: 'trees', files: { path } }));
-  const removed = destroyedBy(command).flatMap(({ how, files }): Sweep[] =>
+  const removed = destroyed.flatMap(({ how, files }): Sweep[] =>
     how === 'remove' ? [{ kind: 'removal', folder, of, files }] : [],
   );
   return [...lost, ...removed];

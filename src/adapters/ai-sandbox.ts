@@ -6,6 +6,7 @@ import type { FileKind } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { ReadResult, RunResult } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
+import { describeNotice } from '../report/describe-notice.ts';
 import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
@@ -198,21 +199,27 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** Records what a command has changed. Returns notices for the model. */
+type Settle = () => Promise<readonly string[]>;
+
 /**
  * Wraps the commands of another sandbox. Before a command runs, judges what its line would destroy,
  * and saves the bytes that the command may destroy. Afterwards, records the changes that it made.
  */
 function watchedCommands(current: () => GatedSession, inner: SandboxCommands): SandboxCommands {
-  const announced = async ({
-    command,
-    workingDirectory = '.',
-  }: ProcessOptions): Promise<() => Promise<void>> => {
+  const announced = async ({ command, workingDirectory = '.' }: ProcessOptions): Promise<Settle> => {
     const session = current();
+    const line = shellLine(command);
     const cwd = resolve(session.roots[0] ?? '/', workingDirectory);
-    const coming = { line: shellLine(command), cwd, arrivedMs: Date.now() };
-    accepted(await session.vetCommand([], coming));
+    const at = (path: string): string => (workingDirectory === '.' ? path : resolve(cwd, path));
+    const changes = await session.changesOf(line, { cwd, at });
+    const destroying = changes.filter(({ how }) => how === 'destroy');
+    accepted(await session.vetCommand(destroying, { line, cwd, arrivedMs: Date.now() }));
     const change = await session.announceCommand(command, { call: randomUUID() });
-    return async () => void (await session.settle(change, 'done'));
+    return async () => {
+      const settled = await session.settle(change, 'done');
+      return settled.ok ? settled.notices.map((notice) => describeNotice(notice)) : [];
+    };
   };
   const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {
     const settle = await announced(options);
@@ -229,11 +236,9 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
     spawn,
     run: async (options) => {
       const settle = await announced(options);
-      try {
-        return await inner.run(options);
-      } finally {
-        await settle();
-      }
+      const ran = await settledUnlessStarted(settle, () => inner.run(options));
+      const notices = (await settle()).map((text) => `\n${text}`);
+      return { ...ran, stderr: ran.stderr + notices.join('') };
     },
   };
 }
@@ -242,7 +247,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
  * Starts a process. If that fails, settles the announcement of its command, which would otherwise
  * stay open.
  */
-async function settledUnlessStarted<T>(settle: () => Promise<void>, start: () => PromiseLike<T>): Promise<T> {
+async function settledUnlessStarted<T>(settle: Settle, start: () => PromiseLike<T>): Promise<T> {
   try {
     return await start();
   } catch (error) {

@@ -126,6 +126,20 @@ export function sandboxSuite(): void {
       expect(text('a.txt')).toBe('one\n');
     });
 
+    it('judges what a command of another sandbox deletes, and says what was lost', async () => {
+      const { session, root, put } = await workspace();
+      const run = async ({ command }: { command: string }) => ({
+        exitCode: 0,
+        ...(await execute('sh', ['-c', command], { cwd: root })),
+      });
+      const sandbox = lookfirstSandbox(session, { run, spawn: () => Promise.reject(new Error('not used')) });
+      put('a.txt', 'one\n');
+      await expect(sandbox.run({ command: 'rm a.txt' })).rejects.toThrow('NOT_READ');
+      expect(existsSync(join(root, 'a.txt'))).toBe(true);
+      const { stderr } = await sandbox.run({ command: 'rm $(echo a.txt)' });
+      expect(stderr).toMatch(/a\.txt[\s\S]*lookfirst undo c/);
+    });
+
     it('does not write after an abort', async () => {
       const { session, root } = await workspace();
       const sandbox = lookfirstSandbox(session);

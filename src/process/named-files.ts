@@ -30,7 +30,9 @@ export async function namesOfFiles(files: NamedFiles, start: string): Promise<re
     if (!isFolder(resolve(start, files.base))) return [];
     const names = await listedNames(files, start);
     const { before = '' } = files;
-    return names.flatMap((name) => inFolder(files.base, withoutStart(withoutStart(name, before), './')) ?? []);
+    return names.flatMap(
+      (name) => inFolder(files.base, withoutStart(withoutStart(name, before), './')) ?? [],
+    );
   }
   const patterns = expandBraces(files.glob.pattern, MAX_NAMES) ?? [];
   const names = patterns.flatMap((pattern) =>

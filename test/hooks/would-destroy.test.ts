@@ -177,7 +177,10 @@ describe('passes at once, because nothing would be lost', () => {
     ['git add -A && git commit -qm x && git clean -fdq', 'echo n > new.txt'],
     ['git add -A && git commit -qm x && git clean -fdxq', 'echo n > new.txt'],
     ['find . -type d -empty -delete', 'mkdir e; echo n > new.txt'],
-    ["find . -name '*.pyc' -delete && find . -name .DS_Store -delete", 'echo c > src/c.pyc; echo d > src/.DS_Store'],
+    [
+      "find . -name '*.pyc' -delete && find . -name .DS_Store -delete",
+      'echo c > src/c.pyc; echo d > src/.DS_Store',
+    ],
     ['find many -type f -delete', MANY],
     ['git stash -q && git stash pop -q', 'echo x >> a.txt'],
     ['git stash -q', 'echo x >> a.txt'],

@@ -68,11 +68,7 @@ const RECURSIVE = /^(?:-[dfiIvrR]*[rR][dfiIvrR]*|--recursive)$/;
 /** Matches the path of a repository's git folder. */
 const GIT_FOLDER = /(?:^|\/)\.git\/*$/;
 
-function removals(
-  folder: string,
-  command: ShellCommand,
-  destroyed: readonly Destroyed[],
-): readonly Sweep[] {
+function removals(folder: string, command: ShellCommand, destroyed: readonly Destroyed[]): readonly Sweep[] {
   const of = command.words.some((word) => word !== undefined && RECURSIVE.test(word)) ? 'trees' : 'files';
   const moved = moveOperands(command).filter((path) => GIT_FOLDER.test(path));
   // Moving a git folder counts as removing it: the rest of the line may remove it from its new place.

@@ -128,4 +128,13 @@ it('writes no path of this machine into a file that people commit already', asyn
   expect(ran).toMatchObject({ code: 2 });
   expect(ran.said).toMatch(/git tracks it, so other people would get .*, a path of this machine/);
   expect(text('.cursor/mcp.json')).toBe(before);
+  // With hooks, the server can stay out.
+  const hooked = await run('init', 'cursor', '--command', 'node', '--hooks');
+  expect(hooked.code).toBe(0);
+  expect(hooked.said).toMatch(/^added to Cursor: checks of its own file and shell tools$/m);
+  expect(hooked.said).toMatch(
+    /^left .*mcp\.json alone: git tracks it, .*\. The hooks work without the server$/m,
+  );
+  expect(text('.cursor/mcp.json')).toBe(before);
+  expect(text('.cursor/hooks.json')).toContain('lookfirst-hook');
 });

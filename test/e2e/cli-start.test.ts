@@ -61,11 +61,15 @@ it('init without a client lists the clients found here', async () => {
 it('init prints one line for each file and one next step; --dry-run shows the diff', async () => {
   const { places, env } = machine();
   const preview = await lookfirst(places, ['init', 'claude-code', '--hooks', '--dry-run'], { env });
+  expect(preview.stdout).toMatch(
+    /^would add to Claude Code: an MCP server and checks of its own file and shell tools$/m,
+  );
   expect(preview.stdout).toMatch(/^would create .*\n[\s\S]*^\+.*lookfirst-hook/m);
   const { stdout } = await lookfirst(places, ['init', 'claude-code', '--hooks'], { env });
   const lines = stdout.trimEnd().split('\n');
+  expect(lines[0]).toMatch(/^added to Claude Code: /);
   expect(lines.at(-1)).toMatch(/^Next: /);
-  for (const line of lines.slice(0, -1)) expect(line).toMatch(/^(created|changed) \/\S+$|^added to /);
+  for (const line of lines.slice(1, -1)) expect(line).toMatch(/^(created|changed) \/\S+$/);
 });
 
 it('init prints one line for a file that gets both the server and the hooks', async () => {

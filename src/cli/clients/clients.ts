@@ -51,10 +51,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     // Without `alwaysLoad`, the model must search for the tools before it can call them.
     entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token), alwaysLoad: true }),
-    next:
-      'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it. Runs without a terminal cannot ' +
-      'approve tools: for them, put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} into ' +
-      '.claude/settings.local.json, or use lookfirst init claude-code --only, which also denies its own edit tools.',
+    next: 'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it.',
     around: {
       server: 'its own Edit, Write and Bash bypass Lookfirst unless its permissions deny them',
       hooks: 'background commands are recorded and can be undone, but are not prevented',

@@ -13,8 +13,14 @@ import { clientValues, hasOurs, newFile, withoutProxy, withProxy, withServer } f
  * files stay. If any file cannot be edited, no file is changed, and only the failures are returned.
  */
 export function configureClient(request: ConfigureRequest): readonly ConfigureReport[] {
-  const plan = new Plan(request);
-  const reports = planned(request, plan);
+  const whole = new Plan(request);
+  const wanted = planned(request, whole, planServer);
+  const [exposed] = whole.exposed();
+  const isOptional = request.hooks?.gate === true && request.scope === undefined;
+  const left = exposed !== undefined && !exposed.ok && isOptional ? exposed : undefined;
+  const plan = left === undefined ? whole : new Plan(request);
+  // Hooks work without the server, so a file that would show a path of this machine to other people is left alone.
+  const reports = left === undefined ? wanted : planned(request, plan, () => leftAlone(left));
   const failed = [...reports, ...plan.exposed()].filter((report) => !report.ok);
   if (failed.length > 0)
     return failed.filter(({ file }, index) => failed.findIndex((other) => other.file === file) === index);
@@ -22,13 +28,28 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
   return (request.dryRun ? undefined : plan.commit()) ?? all;
 }
 
-function planned(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
+/** Says why a file did not get the server's entry. */
+function leftAlone({
+  file = '',
+  reason,
+}: {
+  readonly file?: string;
+  readonly reason: string;
+}): ConfigureReport {
+  const note = `${reason}. The hooks work without the server`;
+  return { ok: true, file, did: 'nothing', diff: '', next: '', note };
+}
+
+function planned(
+  request: ConfigureRequest,
+  plan: Plan,
+  serverOf: (request: ConfigureRequest, plan: Plan) => ConfigureReport,
+): readonly ConfigureReport[] {
   const { action, client, scope, proxy } = request;
   const files = scopesOf(request).flatMap((each) => serverFiles(request, each));
   if (files.length === 0) return [{ ok: false, reason: `${client.title} has no ${scope} configuration` }];
   if (action === 'remove') return planRemove(request, plan, files);
-  const server =
-    proxy === undefined ? [planServer(request, plan)] : planProxy(request, plan, { proxy, files });
+  const server = proxy === undefined ? [serverOf(request, plan)] : planProxy(request, plan, { proxy, files });
   return [...server, ...planHooks(request, plan)];
 }
 
@@ -184,15 +205,19 @@ export function reportText(
     const byHand = report.byHand === undefined ? '' : ` To do it by hand, add:\n${report.byHand}`;
     return `lookfirst: ${what}${report.reason}${line} [${code}]\nNothing was changed.${byHand.trimEnd()}\n`;
   }
-  if (report.did === 'nothing') {
-    const why =
-      request.action === 'init'
-        ? 'it already has the entries of Lookfirst'
-        : 'it has no entries of Lookfirst';
-    return `nothing to do in ${report.file}: ${why}\n`;
-  }
+  if (report.did === 'nothing') return unchangedText(report, request);
   const note = report.note === undefined ? '' : `: ${report.note}`;
   return request.dryRun
     ? `would ${report.did} ${report.file}${note}\n${report.diff}\n`
     : `${DONE[report.did]} ${report.file}${note}\n`;
+}
+
+function unchangedText(
+  { file, note }: { readonly file: string; readonly note?: string },
+  { action, dryRun }: Pick<ConfigureRequest, 'action' | 'dryRun'>,
+): string {
+  if (note !== undefined) return `${dryRun ? 'would leave' : 'left'} ${file} alone: ${note}\n`;
+  const why =
+    action === 'init' ? 'it already has the entries of Lookfirst' : 'it has no entries of Lookfirst';
+  return `nothing to do in ${file}: ${why}\n`;
 }

@@ -3,7 +3,7 @@ import { choice, required, several, text, toggle, UsageError, type Values } from
 import { requiredHome } from '../../config/home.ts';
 import { defined } from '../../model/record.ts';
 import { canonicalPath } from '../../records/scope.ts';
-import { harmless } from '../../report/bounded.ts';
+import { harmless, phrase } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
 import { projectGit } from '../../session/project-git.ts';
@@ -15,6 +15,7 @@ import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import { type Starter, usualStarter } from '../clients/launch.ts';
+import type { HookRequest } from '../clients/pieces.ts';
 import type { ConfigureReport, ConfigureRequest, Sharing } from '../clients/plan.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
@@ -132,11 +133,31 @@ async function configure(
   const shell = addsHooks ? await shellOf(cli) : 'images';
   const hooks = { gate: addsHooks, only: flags.only === true, shell };
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
+  if (reports.every((report) => report.ok)) await printAdded(cli, request, { reports, hooks });
   await printAll(cli, reports, request);
   if (!reports.every((report) => report.ok)) return EXIT.refused;
   if (cli.flags.json !== true) await printNext(cli, request, reports);
   if (addsHooks && platform === 'win32') cli.terminal.tell(UNTRIED_ON_WINDOWS);
   return EXIT.done;
+}
+
+/** Prints what `init` adds to the client, in one line. */
+async function printAdded(
+  { terminal, flags }: Cli,
+  { action, client, proxy, dryRun }: ConfigureRequest,
+  { reports, hooks }: { readonly reports: readonly ConfigureReport[]; readonly hooks: HookRequest },
+): Promise<void> {
+  const isNew = reports.some((report) => report.ok && report.did !== 'nothing');
+  if (action !== 'init' || !isNew || flags.json === true) return;
+  const hasServer = reports.every(
+    (report) => !report.ok || report.did !== 'nothing' || report.note === undefined,
+  );
+  const parts = [
+    ...(hasServer ? [proxy === undefined ? 'an MCP server' : `a proxy in front of ${phrase(proxy)}`] : []),
+    ...(hooks.gate ? ['checks of its own file and shell tools'] : []),
+    ...(hooks.only ? ['a denial of its own edit tools'] : []),
+  ];
+  await terminal.print(`${dryRun ? 'would add' : 'added'} to ${client.title}: ${parts.join(' and ')}`);
 }
 
 /** Prints the reports. As text, a file that gets both the server and the hooks has one line. */

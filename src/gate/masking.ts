@@ -8,7 +8,6 @@ import type { Refusal } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
 import { decodeText, decodeUtf16, encodeText, type Utf16Encoding } from '../text/decode.ts';
 import {
-  isPlainAround,
   isSecretPath,
   type KnownSecrets,
   MASK,
@@ -92,12 +91,8 @@ export function touchesMasked(
   if (isKnownUnmasked(view)) return false;
   const secretFile = isSecretPath(path.relative);
   const { bytes, fingerprint } = snapshot;
-  const isPlain = (oldString: string): boolean =>
-    !oldString.includes(MASK) && isPlainAround(bytes, oldString);
-  const holdsKnown = known.mayBeIn(bytes);
-  if (!secretFile && !holdsKnown && intent.edits.every(({ oldString }) => isPlain(oldString))) return false;
-  if (!secretFile && !holdsKnown && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes))
-    return false;
+  const mayHold = secretFile || known.mayBeIn(bytes) || !isUtf8(bytes);
+  if (!mayHold && !baselines.mayHoldSecret(fingerprint, bytes)) return false;
   const text = decodeText(bytes)?.text ?? '';
   const spans = secretSpans(text, { secretFile, known });
   const isMasked = (oldString: string): boolean =>

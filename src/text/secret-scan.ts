@@ -183,7 +183,7 @@ function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
  * True if the bytes may contain a private key. Searches for a short text with a rare first character, which is much
  * faster than searching for the whole phrase.
  */
-export function mayHoldKey(bytes: Uint8Array): boolean {
+function mayHoldKey(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
   return (buffer.includes('KEY----') || buffer.includes('KEY BLO')) && buffer.includes('PRIVATE KEY');
 }

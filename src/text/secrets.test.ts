@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rounds } from '../../test/support/rounds.ts';
 import { mayHoldSecret } from './secret-scan.ts';
-import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from './secrets.ts';
+import { isSecretPath, masked, secretSpans, touchesSecret } from './secrets.ts';
 import { maskedDiff } from './unified.ts';
 
 describe('isSecretPath', () => {
@@ -338,23 +338,6 @@ describe('touchesSecret', () => {
   });
   it.each(['# note', 'C=new', '\n# note\n'])('is false for %j', (anchor) => {
     expect(touchesSecret(text, spans, anchor)).toBe(false);
-  });
-});
-
-describe('isPlainAround', () => {
-  const token = `ghp_${'a1B2'.repeat(9)}`;
-  const key = '-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n';
-
-  it.each([
-    ['a place without secrets', 'one\ntwo\n', 'two', true],
-    ['a secret in another line', `one\ntwo ${token}\n`, 'one', true],
-    ['a secret in the same line', `one ${token}\ntwo\n`, 'one', false],
-    ['one of two places beside a secret', `one\none ${token}\n`, 'one', false],
-    ['a text that ends in the line of a secret', `one\ntwo ${token}\n`, 'one\ntwo', false],
-    ['a private key anywhere', `one\n${key}`, 'one', false],
-    ['a text that is not there', 'one\n', 'two', false],
-  ])('%s', (_, text, part, expected) => {
-    expect(isPlainAround(Buffer.from(text), part)).toBe(expected);
   });
 });
 

@@ -1,5 +1,5 @@
-import { type Span, viewOf } from './lines.ts';
-import { MIXED, mayHoldKey, mayHoldSecret, PHRASES } from './secret-scan.ts';
+import type { Span } from './lines.ts';
+import { MIXED, mayHoldSecret, PHRASES } from './secret-scan.ts';
 
 /** Replaces a masked value. The rest of the line and the line numbers stay the same. */
 export const MASK = '[masked]';
@@ -136,34 +136,6 @@ export function secretSpans(text: string, options: SecretOptions): readonly Span
     if (hints.some((hint) => text.includes(hint))) found.push(valueSpans(text, pattern));
   if (secretFile) found.push(settingSpans(text));
   return merged(found.flat());
-}
-
-const NEWLINE = 0x0a;
-
-/**
- * Maximum number of occurrences of a text to replace that are checked one by one. If there are
- * more, the whole file is searched for secrets.
- */
-const MAX_PLACES = 20;
-
-/**
- * True if an edit that replaces this text needs no search of the whole file for secrets. The text
- * must occur in the file at most `MAX_PLACES` times and only in lines without a token, and the file
- * must contain no private key. This suffices, because a token never spans two lines.
- */
-export function isPlainAround(bytes: Uint8Array, text: string): boolean {
-  const buffer = viewOf(bytes);
-  const wanted = Buffer.from(text, 'utf8');
-  let at = wanted.byteLength === 0 ? -1 : buffer.indexOf(wanted);
-  if (at === -1 || mayHoldKey(bytes)) return false;
-  for (let places = 0; at !== -1; places += 1) {
-    const start = at === 0 ? 0 : buffer.lastIndexOf(NEWLINE, at - 1) + 1;
-    const newline = buffer.indexOf(NEWLINE, at + wanted.byteLength);
-    const lines = buffer.subarray(start, newline === -1 ? undefined : newline);
-    if (places === MAX_PLACES || mayHoldSecret(lines)) return false;
-    at = buffer.indexOf(wanted, at + wanted.byteLength);
-  }
-  return true;
 }
 
 /** The spans of the values in a text, without their quotes. Group 1 of `pattern` is the text before the value. */

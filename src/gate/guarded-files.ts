@@ -27,7 +27,7 @@ interface GuardedChange {
 }
 
 /** Settings files larger than this are not parsed. */
-const MAX_SETTINGS_BYTES = 8 << 20;
+export const MAX_SETTINGS_BYTES: number = 8 << 20;
 
 /** Loads the parsers only when a settings file is judged: most processes never change one. */
 const settingsJudge = () => import('../dialect/clients/settings-change.ts');

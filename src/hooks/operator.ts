@@ -112,6 +112,8 @@ export async function tamperRefusal(
     const key = programSetByGit(words);
     if (key !== undefined) return tampering(`the git setting ${key}`);
   }
+  const link = part.commands.flatMap(({ words }) => settingsLinkedBy(words))[0];
+  if (link !== undefined) return tampering(link);
   return settingsRefusal(scene, part, { shown: { paths: judged, rest: text }, layer });
 }
 
@@ -132,6 +134,12 @@ async function settingsRefusal(
     if (switchIn(shown.rest, path) !== undefined) return tampering('the hooks of the client', 'switch off');
   }
   return undefined;
+}
+
+/** The settings files that a call of `ln` names: a link there gets its text without any judgement. */
+function settingsLinkedBy(words: ShellLine['commands'][number]['words']): readonly string[] {
+  if (!/(^|\/)ln$/.test(words[0] ?? '')) return [];
+  return words.slice(1).flatMap((word) => (word && settingsFileAt(word) !== undefined ? [word] : []));
 }
 
 /** Options of `git config` that take the next word as their value. */

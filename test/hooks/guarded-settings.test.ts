@@ -106,6 +106,27 @@ describe('a host that writes the settings of a client', () => {
   });
 });
 
+describe('a shell line that puts another file in the place of settings', () => {
+  it.each(CLIENTS)('%s: is judged by the content of that file', async (path, bad, good) => {
+    put('bad.json', bad);
+    put('good.json', good);
+    put(`${dirname(path)}/other.txt`, 'x\n');
+    for (const line of [
+      'cp SOURCE PATH',
+      'mv SOURCE PATH',
+      'f=PATH; cp -f SOURCE "$f"',
+      'cat SOURCE > PATH',
+    ]) {
+      const run = (source: string) =>
+        asked('run', { command: line.replace('SOURCE', source).replace('PATH', path) });
+      expect([line, (await run('bad.json')).reason]).toEqual([line, expect.stringContaining('[PROTECTED]')]);
+      expect([line, (await run('good.json')).verdict]).toEqual([line, 'pass']);
+    }
+    for (const command of [`ln -s ../bad.json ${path}`, `ln bad.json ${path}`])
+      expect((await asked('run', { command })).reason).toContain('[PROTECTED]');
+  });
+});
+
 describe('a host that changes a file with our entries', () => {
   it('may change other keys, and nothing of ours', async () => {
     const path = '.claude/settings.json';

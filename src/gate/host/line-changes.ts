@@ -4,12 +4,15 @@ import type { Destroyed } from '../../dialect/calls/shell/destroyed.ts';
 import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../../dialect/calls/shell/words.ts';
+import { settingsFileAt } from '../../dialect/clients/settings-files.ts';
+import { bytesOfSmall } from '../../disk/content.ts';
 import { type HostIntent, locatedIntent } from '../../model/intent.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import { defined } from '../../model/record.ts';
 import type { Action } from '../../model/verdict.ts';
 import { entryAt, pathsBelow } from '../../process/own-files.ts';
-import type { Found } from '../../workspace/workspace.ts';
+import type { Found, Located } from '../../workspace/workspace.ts';
+import { MAX_SETTINGS_BYTES } from '../guarded-files.ts';
 import type { World } from '../world.ts';
 
 /** A change that a shell line certainly makes, and how it is judged. */
@@ -54,7 +57,9 @@ function writingChanges(world: World, line: ShellLine, place: LinePlace): readon
   const done = new Set<string>();
   for (const write of line.writes().filter(({ certain }) => certain)) {
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
-    const intents = intentsOf(world, write, place).filter((intent) => !done.has(pathOf(intent)));
+    const intents = intentsOf(world, write, { line, at: place.at }).filter(
+      (intent) => !done.has(pathOf(intent)),
+    );
     changes.push(...intents.map((intent) => ({ intent, how }) as const));
     if (write.how === 'copy') changes.push(...treeCopies(world, write, place));
     if (how === 'replace') for (const intent of intents) done.add(pathOf(intent));
@@ -68,20 +73,35 @@ function pathOf(intent: HostIntent): string {
 }
 
 /** Converts a write of a shell command to changes that the gate can judge. */
-function intentsOf(world: World, write: ShellWrite, { at }: LinePlace): readonly HostIntent[] {
+function intentsOf(
+  world: World,
+  write: ShellWrite,
+  { line, at }: Pick<LinePlace, 'at'> & { readonly line: ShellLine },
+): readonly HostIntent[] {
   switch (write.how) {
     case 'append':
       return [{ kind: 'insert', path: at(write.path), content: write.content ?? '' }];
     case 'overwrite': {
       const { content } = write;
       const path = at(write.path);
-      return [content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content }];
+      if (content !== undefined) return [{ kind: 'write', path, content }];
+      // A program such as `cat` may write what another file of the line holds.
+      const others =
+        settingsFileAt(path) === undefined ? [] : line.names().filter((name) => at(name) !== path);
+      const contents = others.flatMap((name) => smallFileAt(world, at(name)) ?? []);
+      return [
+        { kind: 'touch', path },
+        ...contents.map((each) => ({ kind: 'write', path, content: each }) as const),
+      ];
     }
     case 'edit':
       return [{ kind: 'touch', path: at(write.path), lines: [] }];
     case 'copy':
-    case 'move':
-      return [{ kind: 'touch', path: targetOf(world, at(write.path), write.source) }];
+    case 'move': {
+      const path = targetOf(world, at(write.path), write.source);
+      const content = settingsFileAt(path) === undefined ? undefined : smallFileAt(world, at(write.source));
+      return [content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content }];
+    }
     case 'patch':
       return patchIntents(write.patch).map((intent) =>
         locatedIntent((path) => at(inFolder(write.folder, path) ?? path), intent),
@@ -89,6 +109,16 @@ function intentsOf(world: World, write: ShellWrite, { at }: LinePlace): readonly
     default:
       return write satisfies never;
   }
+}
+
+/** The bytes of a file of the workspace. Undefined if they cannot be read, or are too many for settings. */
+function smallFileAt({ workspace }: World, path: string): Uint8Array | undefined {
+  const read = (located: Located): Uint8Array | undefined => {
+    const isFile = located.exists && located.stats.isFile();
+    const bytes = isFile ? bytesOfSmall(located.place, MAX_SETTINGS_BYTES) : undefined;
+    return bytes === 'too-large' ? undefined : bytes;
+  };
+  return workspace.atOnce({ path, action: 'status', links: 'all' }, read, () => undefined);
 }
 
 /** The files that a copy of a folder replaces: those that have the same names in the target. */

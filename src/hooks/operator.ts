@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
+import { programOf } from '../dialect/calls/shell/words.ts';
 import { settingsFileAt } from '../dialect/clients/settings-files.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { HostIntent } from '../model/intent.ts';
@@ -17,7 +18,17 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--older-than'],
   ['gc', '--quota'],
   ['run', '--apply'],
+  // Its input would be events that never happened, such as reads.
+  ['hook'],
 ];
+
+/** Programs that run the command or code in one of their words, some of them on a terminal of their own. */
+const RUNS_WORDS =
+  /^(?:script|expect|unbuffer|tmux|screen|python[\d.]*|node|nodejs|deno|bun|perl|ruby|php|osascript)$/;
+const OPERATOR_TEXT =
+  /\blookfirst(?:\.js|@[\w.-]+)?['"]?[\s,'"[]+(allow|init|remove|hook|sessions|gc|undo|rewind)\b/;
+/** Matches a substitution that prints the path of our program. */
+const FINDS_US = /\b(?:which|command\s+-v|type\s+-[pP])\s+(?:[\w./-]*\/)?lookfirst\b/;
 
 /** Commands of Lookfirst that an agent may run for its own session only. */
 const OWN_SESSION_COMMANDS = new Set<string | undefined>(['undo', 'rewind']);
@@ -43,6 +54,19 @@ export function operatorRefusal(line: ShellLine): Refusal | undefined {
     if (own !== undefined && IDENTITY.test(line.text))
       return forTheUser(own, 'an agent may run it only for its own session');
   }
+  const hidden = hiddenCall(line);
+  return hidden === undefined ? undefined : forTheUser(hidden, 'only the user may run it');
+}
+
+/** A command for the user in the code that a program runs, or one that `xargs` completes. */
+function hiddenCall({ commands }: ShellLine): string | undefined {
+  for (const { words } of commands) {
+    const program = programOf(words[0]);
+    const texts = RUNS_WORDS.test(program) ? words.slice(1) : [];
+    const found = texts.map((word) => OPERATOR_TEXT.exec(word ?? '')?.[1]).find((verb) => verb !== undefined);
+    if (found !== undefined) return found;
+    if (program === 'xargs' && nameIn(words, 1) === words.length - 1) return 'with words from xargs';
+  }
   return undefined;
 }
 
@@ -50,8 +74,10 @@ export function operatorRefusal(line: ShellLine): Refusal | undefined {
  * Returns the words after the program's name, for each call of Lookfirst in a line. Calls inside
  * the command of `lookfirst run -- COMMAND` are listed too.
  */
-function ownCalls({ commands }: ShellLine): readonly (readonly (string | undefined)[])[] {
-  return commands.flatMap(({ words }) => {
+function ownCalls({ commands, text }: ShellLine): readonly (readonly (string | undefined)[])[] {
+  const isFound = FINDS_US.test(text);
+  return commands.flatMap(({ words: shown }) => {
+    const words = isFound && shown[0] === undefined ? ['lookfirst', ...shown.slice(1)] : shown;
     const calls: (readonly (string | undefined)[])[] = [];
     for (let name = nameIn(words, 0); name !== -1; ) {
       const end = words[name + 1] === 'run' ? words.indexOf('--', name) : -1;

@@ -9,7 +9,7 @@ import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
 import { apartFromGit, isGitsOwn } from '../../report/git-files.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
-import { typedLines } from '../../text/typed-lines.ts';
+import { type TypedCommand, typedLines } from '../../text/typed-lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { diffOptions } from '../masking.ts';
@@ -48,6 +48,8 @@ export async function showWrites(
   const named = [...shown, ...gits];
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
+  let line: TypedCommand | undefined;
+  const typed = (): TypedCommand => (line ??= recordedLine(command).typed());
   let room = { lines: LIMITS.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = { ...fileOf(each), path: shownNameOf(world, each.path) };
@@ -65,7 +67,7 @@ export async function showWrites(
     if (!fits) continue;
     room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
     const shown = answer === 'shown' ? diff.shownAfter : undefined;
-    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, texts, command });
+    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, texts, typed });
     if (sighting !== undefined) sightings.set(each.path.key, sighting);
   }
   return { files, cut: named.length - files.length, sightings };
@@ -125,13 +127,13 @@ async function creditOf(
     diff,
     shown,
     texts,
-    command,
+    typed,
   }: {
     readonly written: LayerDelta;
     readonly diff: UnifiedDiff;
     readonly shown: readonly LineRange[] | undefined;
     readonly texts: Texts;
-    readonly command: string;
+    readonly typed: () => TypedCommand;
   },
 ): Promise<Sighting | undefined> {
   const { after, before, path } = written;
@@ -144,11 +146,10 @@ async function creditOf(
     sameFingerprint(seen.fingerprint ?? before.fingerprint, before.fingerprint);
   if ((isKnown || shown === undefined) && !isCurrent) return undefined;
   const { hunks } = diff.diff;
-  const typed = recordedLine(command).typed();
   const still: readonly LineRange[] = isCurrent
     ? [
         ...carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), hunks),
-        ...typedLines({ ...texts, hunks, seen: seen.coverage }, typed),
+        ...typedLines({ ...texts, hunks, seen: seen.coverage }, typed()),
       ]
     : [];
   const totalLines = lineCount(texts.after);

@@ -49,7 +49,7 @@ export async function knownAfter(
     readonly writes: readonly HostWrite[];
     readonly credits: readonly Sighting[];
     /** Set if a shell command made the changes. */
-    readonly typed?: TypedCommand | undefined;
+    readonly typed?: (() => TypedCommand) | undefined;
   },
 ): Promise<KnownAfter> {
   const sightings: Sighting[] = [];
@@ -81,7 +81,7 @@ interface Written {
    * if no notice showed any.
    */
   readonly credit: Sighting | undefined;
-  readonly typed: TypedCommand | undefined;
+  readonly typed: (() => TypedCommand) | undefined;
   readonly snapshot: Snapshot;
 }
 
@@ -167,7 +167,7 @@ function carried(
   }: {
     readonly to: Uint8Array;
     readonly addedAre: 'seen' | 'unseen';
-    readonly typed?: TypedCommand | undefined;
+    readonly typed?: (() => TypedCommand) | undefined;
   },
 ): Coverage {
   if (Buffer.compare(from, to) === 0) return coverage;
@@ -185,8 +185,9 @@ function carried(
   if (typed === undefined) return kept;
   // Bytes are compared, so that it does not matter how the file is encoded.
   const [before, after] = [old.toString('latin1'), fresh.toString('latin1')];
-  const command = Buffer.from(typed.command).toString('latin1');
-  const ranges = typedLines({ before, after, hunks, seen: coverage }, { ...typed, command });
+  const { command, editsInPlace } = typed();
+  const bytes = Buffer.from(command).toString('latin1');
+  const ranges = typedLines({ before, after, hunks, seen: coverage }, { command: bytes, editsInPlace });
   return ranges.length === 0 ? kept : joined(kept, { kind: 'lines', ranges });
 }
 

@@ -230,7 +230,7 @@ async function knownUntilAnswer(
   { pending, credits, untold = [] }: Pick<Ended, 'credits' | 'untold'> & { readonly pending: PendingChange },
 ): Promise<KnownAfter> {
   const { host, entry } = pending;
-  const typed = host?.command && recordedLine(entry.text ?? '').typed();
+  const typed = host?.command && (() => recordedLine(entry.text ?? '').typed());
   const made = { writes: host?.writes ?? [], typed };
   if (credits.length > 0 && scene.knowledge.call !== undefined) {
     const before = await knownAfter(scene, endStates, { ...made, credits: untold });

@@ -43,8 +43,10 @@ interface Configured {
  * Checks for every client whether our server is configured, and whether it refuses to overwrite an
  * unread file. Also reports which tools of the client bypass our server.
  */
-export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
-  const { platform, env, cwd, homeFolder } = cli;
+export async function* checkClients(
+  { platform, env, cwd, homeFolder }: Pick<Cli, 'platform' | 'env' | 'cwd' | 'homeFolder'>,
+  stage: Stage,
+): AsyncGenerator<DoctorCheck> {
   const places: ClientPlaces = { platform, env, home: requiredHome(homeFolder), project: cwd };
   let count = 0;
   for (const client of Object.values(CLIENTS))

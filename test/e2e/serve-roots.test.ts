@@ -4,11 +4,35 @@ import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { scratch } from '../support/tree.ts';
-
-const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
+import { environment, PROGRAM } from '../support/command-line.ts';
+import { connectionHere } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
 
 type Era = 'legacy' | 'modern';
+
+interface Start {
+  readonly places: Scratch;
+  readonly cwd: string;
+  readonly args: readonly string[];
+}
+
+const MEMORY = { LOOKFIRST_STORE: 'memory:' };
+
+/** Starts the server in this process. */
+const here = ({ places, cwd, args }: Start) => connectionHere(places, args, { cwd, env: MEMORY });
+
+/** Starts the server as clients do. */
+function asProcess({ places, cwd, args }: Start): StdioClientTransport {
+  const [command = '', ...program] = PROGRAM;
+  const env = environment(places, MEMORY) as Record<string, string>;
+  return new StdioClientTransport({
+    command,
+    args: [...program, 'serve', ...args],
+    cwd,
+    env,
+    stderr: 'ignore',
+  });
+}
 
 /**
  * Starts a server in the folder `cwd` and connects a client that reports these roots. `args`:
@@ -20,8 +44,10 @@ async function connect(
   args: readonly string[] = [],
   /** Plays the user, whom the server asks before every change of `where.txt`. */
   approval?: () => Promise<{ action: 'accept' }>,
+  transport: typeof here | typeof asProcess = here,
 ) {
-  const { base, home } = scratch();
+  const places = scratch();
+  const { base, home } = places;
   if (approval !== undefined)
     writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ approve: ['where.txt'] }));
   const folder = (name: string): string => {
@@ -49,15 +75,7 @@ async function connect(
       })),
     }));
   if (approval !== undefined) client.setRequestHandler('elicitation/create', approval);
-  await client.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [COMMAND, 'serve', ...args],
-      cwd,
-      env: { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: 'memory:' } as Record<string, string>,
-      stderr: 'ignore',
-    }),
-  );
+  await client.connect(await transport({ places, cwd, args }));
   onTestFinished(() => client.close());
   const read = async (path = 'where.txt') => {
     const result = await client.callTool({ name: 'read_file', arguments: { path } });
@@ -69,7 +87,7 @@ async function connect(
 describe.each<Era>(['legacy', 'modern'])('a server without folders, for a %s client', (era) => {
   it('serves the roots of the client', async () => {
     const roots = { list: ['one', 'two'] };
-    const { read, base } = await connect(era, roots);
+    const { read, base } = await connect(era, roots, [], undefined, asProcess);
     expect(await read()).toContain('1\tone');
     expect(await read(join(base, 'two/where.txt'))).toContain('1\ttwo');
     expect(await read(join(base, 'cwd/where.txt'))).toContain('OUTSIDE_WORKSPACE');

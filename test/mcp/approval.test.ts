@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
-import { Served, servingHere } from '../support/served.ts';
+import { connectionHere, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 type Era = 'legacy' | 'modern';
@@ -57,7 +55,9 @@ async function scene(
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
       action: await user(params.message),
     }));
-  await client.connect(transport === 'stdio' ? stdio(places) : await http(places, transport));
+  await client.connect(
+    transport === 'stdio' ? connectionHere(places, [places.root]) : await http(places, transport),
+  );
   onTestFinished(() => client.close());
   const call = async (name: string, args: Record<string, unknown>): Promise<string> => {
     const { content } = await client.callTool({ name, arguments: args });
@@ -68,22 +68,6 @@ async function scene(
   await call('read_file', { path: 'deploy/prod.yaml' });
   await call('read_file', { path: 'other.txt' });
   return { places, client, call, text };
-}
-
-/**
- * A client over stdio reads and writes the same kind of lines as a server, so the server's transport also works for a
- * client.
- */
-function stdio(places: Scratch): StdioServerTransport {
-  const server = servingHere(places, [places.root]);
-  const { stdin, stdout, stderr } = server;
-  stderr.resume();
-  const ended = once(server, 'close');
-  onTestFinished(async () => {
-    stdin.end();
-    await ended;
-  });
-  return new StdioServerTransport(stdout, stdin);
 }
 
 async function http(

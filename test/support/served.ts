@@ -1,6 +1,8 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { serve } from '../../src/main.ts';
 import { environment, ordinaryProgram, PROGRAM } from './command-line.ts';
@@ -49,7 +51,7 @@ export class Served {
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
   ): Served {
-    return new Served(new RawClient([], {}, servingHere(places, args, env)));
+    return new Served(new RawClient([], {}, servingHere(places, args, { env })));
   }
 
   /** Runs `lookfirst proxy ARGS` in this process, and initializes the connection. */
@@ -137,14 +139,41 @@ function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWit
   return child as unknown as ChildProcessWithoutNullStreams;
 }
 
+interface ServerPlaces {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The current folder of the server; default: the parent of the workspace. */
+  readonly cwd?: string;
+}
+
+/**
+ * The connection of an official client to a server in this process, until the test ends. A client
+ * over stdio reads and writes the same kind of lines as a server, so the server's transport also
+ * works for a client.
+ */
+export function connectionHere(
+  places: Scratch,
+  args: readonly string[],
+  around: ServerPlaces = {},
+): StdioServerTransport {
+  const server = servingHere(places, args, around);
+  const { stdin, stdout, stderr } = server;
+  stderr.resume();
+  const ended = once(server, 'close');
+  onTestFinished(async () => {
+    stdin.end();
+    await ended;
+  });
+  return new StdioServerTransport(stdout, stdin);
+}
+
 /**
  * Runs `lookfirst serve` in this process. Returns an object that has the streams and the `close`
  * event of a child process.
  */
-export function servingHere(
+function servingHere(
   places: Scratch,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  around: ServerPlaces,
 ): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const signals = new EventEmitter();
@@ -156,7 +185,7 @@ export function servingHere(
   const child = Object.assign(new EventEmitter(), streams, { kill });
   void runHere(places, ['serve', ...args], {
     streams,
-    env,
+    ...around,
     runServer: (plan) => serve(plan, { input: streams.stdin, output: streams.stdout, signals }),
   }).then((code) => child.emit('close', code, null));
   // The client uses only the parts of a child process that `child` has.
@@ -172,16 +201,16 @@ function runHere(
   {
     streams,
     env,
+    cwd = places.base,
     ...servers
-  }: Pick<CliOptions, 'streams'> &
-    Partial<Pick<CliOptions, 'runServer' | 'runProxy'>> & { readonly env?: Readonly<Record<string, string>> },
+  }: Pick<CliOptions, 'streams'> & Partial<Pick<CliOptions, 'runServer' | 'runProxy'>> & ServerPlaces,
 ): Promise<number> {
   const elsewhere = () => Promise.reject(new Error('runs as a process'));
   return runCli({
     args,
     streams,
     env: environment(places, env),
-    cwd: places.base,
+    cwd,
     platform: process.platform,
     homeFolder: places.base,
     self: [process.execPath, PROGRAM[1] ?? ''],

@@ -69,7 +69,8 @@ const START_FOLDER = process.cwd();
 /**
  * Runs a command line, by default in the workspace, without the environment of the user who runs
  * the tests. Most commands run in this process, because starting Node takes longer than they do.
- * Commands that serve or that start programs run as a process.
+ * Commands that start programs run as a process, and so do commands that serve, unless they end
+ * before they serve.
  */
 export async function lookfirst(
   places: Scratch,
@@ -82,7 +83,12 @@ export async function lookfirst(
   // With an empty LOOKFIRST_HOME, a command in this process would use the state folder of the user
   // who runs the tests.
   const hasOwnState = options.env?.['LOOKFIRST_HOME'] !== '';
-  const isHere = isHook || IN_PROCESS.has(word) || (isAsked && word !== 'serve' && /^[a-z]/.test(word));
+  const isHere = isHook || IN_PROCESS.has(word) || (isAsked && /^[a-z]/.test(word));
+  let serves = false;
+  const elsewhere = (): Promise<never> => {
+    serves = true;
+    return Promise.reject(new Error('runs as a process'));
+  };
   if (!hasOwnState || !isHere) return runProgram(places, args, options);
   const { stdin, stdout, stderr } = streams(options.input);
   const shared = {
@@ -106,16 +112,15 @@ export async function lookfirst(
           args,
           streams: { stdin, stdout, stderr },
           homeFolder: shared.env['HOME'] ?? places.base,
-          runServer: () => Promise.reject(new Error('runs as a process')),
-          runProxy: () => Promise.reject(new Error('runs as a process')),
-          runViewer: () => Promise.reject(new Error('runs as a process')),
+          ...{ runServer: elsewhere, runProxy: elsewhere, runViewer: elsewhere },
         });
-    return { code, stdout: stdout.text(), stderr: stderr.text() };
+    if (!serves) return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {
     // A hook may have made the workspace the current folder of this process. The test removes the
     // workspace at its end.
     process.chdir(START_FOLDER);
   }
+  return runProgram(places, args, options);
 }
 
 const IN_PROCESS: ReadonlySet<string> = new Set([
@@ -131,13 +136,16 @@ const IN_PROCESS: ReadonlySet<string> = new Set([
   'history',
   'init',
   'log',
+  'proxy',
   'remove',
   'report',
   'rewind',
+  'serve',
   'sessions',
   'status',
   'undo',
   'version',
+  'view',
 ]);
 
 class Collected extends Writable {

@@ -163,7 +163,7 @@ async function commitLocked(
   if (!read.ok) return read;
   const set = { ...read.set, written: await withoutRenewedIndexes(world, read.set.written) };
   if (commit.writes === 'discard') {
-    const { files, cut } = await showWrites(world, knowledge, set.written, commit);
+    const { files, cut } = await showWrites(world, knowledge, set.written, commit.answer);
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
   }
   const { writes, meanwhile, made = [] } = commit;
@@ -172,7 +172,7 @@ async function commitLocked(
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted);
   if (vetted.written.length === 0 && made.length > 0) return recordMade(world, knowledge, commit);
-  const shown = await showWrites(world, knowledge, vetted.written, commit);
+  const shown = await showWrites(world, knowledge, vetted.written, commit.answer);
   const several = await worldFor(world, vetted.written.length);
   const plan = planOf(vetted, await withOtherNames(world, knowledge, vetted, shown.sightings));
   const outcome = await apply(several, knowledge, {

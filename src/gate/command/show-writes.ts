@@ -1,4 +1,3 @@
-import { recordedLine } from '../../dialect/calls/shell/shell-line.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -9,7 +8,6 @@ import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
 import { apartFromGit, isGitsOwn } from '../../report/git-files.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
-import { type TypedCommand, typedLines } from '../../text/typed-lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { diffOptions } from '../masking.ts';
@@ -42,14 +40,12 @@ export async function showWrites(
   world: World,
   knowledge: Knowledge,
   written: readonly LayerDelta[],
-  { answer, command }: { readonly answer: 'shown' | 'silent'; readonly command: string },
+  answer: 'shown' | 'silent',
 ): Promise<ShownWrites> {
   const { shown, gits } = apartFromGit(namedWrites(written), ({ path }) => path.relative);
   const named = [...shown, ...gits];
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
-  let line: TypedCommand | undefined;
-  const typed = (): TypedCommand => (line ??= recordedLine(command).typed());
   let room = { lines: LIMITS.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = { ...fileOf(each), path: shownNameOf(world, each.path) };
@@ -67,7 +63,7 @@ export async function showWrites(
     if (!fits) continue;
     room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
     const shown = answer === 'shown' ? diff.shownAfter : undefined;
-    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, texts, typed });
+    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, text: texts.after });
     if (sighting !== undefined) sightings.set(each.path.key, sighting);
   }
   return { files, cut: named.length - files.length, sightings };
@@ -87,16 +83,14 @@ function didTo(before: LayerDelta['before'], after: LayerDelta['after']): Comman
   return sameFingerprint(before.fingerprint, after.fingerprint) ? 'permissions' : 'changed';
 }
 
-interface Texts {
-  readonly before: string;
-  readonly after: string;
-}
-
 /**
  * The contents before and after the command as text; undefined if one of them is not text, or if the
  * file is one of git's own, which an answer does not name.
  */
-async function textsOf(world: World, written: LayerDelta): Promise<Texts | undefined> {
+async function textsOf(
+  world: World,
+  written: LayerDelta,
+): Promise<{ readonly before: string; readonly after: string } | undefined> {
   const { before: was, after: is, path } = written;
   if (isGitsOwn(path.relative)) return undefined;
   if (![was.kind, is.kind].every((kind) => kind === 'file' || kind === 'absent')) return undefined;
@@ -114,7 +108,7 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 }
 
 /**
- * The lines of the new file that count as seen: lines seen before, typed in the command, or in the diff. Undefined
+ * The lines of the new file that count as seen: lines seen before, and lines in the diff. Undefined
  * if the session has seen none. Also undefined if another program changed the file between the
  * session's last view and the command. The old sighting then stays, so that this change is reported
  * later.
@@ -126,15 +120,8 @@ async function creditOf(
     written,
     diff,
     shown,
-    texts,
-    typed,
-  }: {
-    readonly written: LayerDelta;
-    readonly diff: UnifiedDiff;
-    readonly shown: readonly LineRange[] | undefined;
-    readonly texts: Texts;
-    readonly typed: () => TypedCommand;
-  },
+    text,
+  }: { written: LayerDelta; diff: UnifiedDiff; shown: readonly LineRange[] | undefined; text: string },
 ): Promise<Sighting | undefined> {
   const { after, before, path } = written;
   if (after.kind !== 'file') return undefined;
@@ -145,15 +132,11 @@ async function creditOf(
     before.kind === 'file' &&
     sameFingerprint(seen.fingerprint ?? before.fingerprint, before.fingerprint);
   if ((isKnown || shown === undefined) && !isCurrent) return undefined;
-  const { hunks } = diff.diff;
   const still: readonly LineRange[] = isCurrent
-    ? [
-        ...carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), hunks),
-        ...typedLines({ ...texts, hunks, seen: seen.coverage }, typed()),
-      ]
+    ? carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), diff.diff.hunks)
     : [];
-  const totalLines = lineCount(texts.after);
-  // Until the answer shows the diff, only the lines count that were seen before, or typed.
+  const totalLines = lineCount(text);
+  // Until the answer shows the diff, only the lines count that were seen before.
   const untold = still.length === 0 ? undefined : { coverage: linesCoverage(still, totalLines) };
   if (shown !== undefined) knowledge.tells(path.key, untold);
   return {

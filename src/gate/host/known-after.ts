@@ -10,7 +10,6 @@ import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { countLines } from '../../text/lines.ts';
-import { type TypedCommand, typedLines } from '../../text/typed-lines.ts';
 import { type FoundState, presentSighting } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
@@ -41,16 +40,7 @@ interface KnownAfter {
 export async function knownAfter(
   scene: ShownScene,
   endStates: readonly EndState[],
-  {
-    writes,
-    credits,
-    typed,
-  }: {
-    readonly writes: readonly HostWrite[];
-    readonly credits: readonly Sighting[];
-    /** Set if a shell command made the changes. */
-    readonly typed?: (() => TypedCommand) | undefined;
-  },
+  { writes, credits }: { readonly writes: readonly HostWrite[]; readonly credits: readonly Sighting[] },
 ): Promise<KnownAfter> {
   const sightings: Sighting[] = [];
   const tombstones: string[] = [];
@@ -63,7 +53,7 @@ export async function knownAfter(
     const write = writes.find(({ key }) => key === delta.key);
     if (write !== undefined && now.snapshot !== undefined) {
       const credit = credits.find(({ key }) => key === delta.key);
-      sightings.push(await seenAfter(scene, { delta, write, credit, typed, snapshot: now.snapshot }));
+      sightings.push(await seenAfter(scene, { delta, write, credit, snapshot: now.snapshot }));
     } else if (now.side.kind === 'absent' && delta.before.kind !== 'absent') {
       const gone = await goneFrom(scene, delta, endStates);
       sightings.push(...gone.sightings);
@@ -81,7 +71,6 @@ interface Written {
    * if no notice showed any.
    */
   readonly credit: Sighting | undefined;
-  readonly typed: (() => TypedCommand) | undefined;
   readonly snapshot: Snapshot;
 }
 
@@ -135,7 +124,6 @@ async function ownCoverage(
     snapshot,
     given,
     before,
-    typed,
   }: Written & { given: Uint8Array | undefined; before: Sighting | undefined },
 ): Promise<Coverage> {
   if (write.text === 'whole' || delta.before.kind === 'absent') return given === undefined ? NOTHING : WHOLE;
@@ -149,7 +137,6 @@ async function ownCoverage(
     : carried(before.coverage, baseline, {
         to: given ?? snapshot.bytes,
         addedAre: write.text === 'command' ? 'unseen' : 'seen',
-        typed,
       });
 }
 
@@ -160,35 +147,19 @@ async function ownCoverage(
 function carried(
   coverage: Coverage,
   from: Uint8Array,
-  {
-    to,
-    addedAre,
-    typed,
-  }: {
-    readonly to: Uint8Array;
-    readonly addedAre: 'seen' | 'unseen';
-    readonly typed?: (() => TypedCommand) | undefined;
-  },
+  { to, addedAre }: { readonly to: Uint8Array; readonly addedAre: 'seen' | 'unseen' },
 ): Coverage {
   if (Buffer.compare(from, to) === 0) return coverage;
   // UTF-16 has newline bytes inside other characters, so its lines cannot be compared as bytes.
   if (hasUtf16Mark(from) || hasUtf16Mark(to)) return NOTHING;
-  const [old, fresh] = [withoutReturns(from), withoutReturns(to)];
-  const { hunks } = diffLines(old, fresh);
-  const changes = hunks.map((hunk) => ({
+  const old = withoutReturns(from);
+  const changes = diffLines(old, withoutReturns(to)).hunks.map((hunk) => ({
     ...hunk,
     // An edit may have replaced only a part of a line. With `all`, the new lines count as seen only
     // if the session had seen every line that they replace.
     mixed: 'all' as const,
   }));
-  const kept = carryCoverage(coverage, { changes, addedAre, totalLines: countLines(old) });
-  if (typed === undefined) return kept;
-  // Bytes are compared, so that it does not matter how the file is encoded.
-  const [before, after] = [old.toString('latin1'), fresh.toString('latin1')];
-  const { command, editsInPlace } = typed();
-  const bytes = Buffer.from(command).toString('latin1');
-  const ranges = typedLines({ before, after, hunks, seen: coverage }, { command: bytes, editsInPlace });
-  return ranges.length === 0 ? kept : joined(kept, { kind: 'lines', ranges });
+  return carryCoverage(coverage, { changes, addedAre, totalLines: countLines(old) });
 }
 
 function withoutReturns(bytes: Uint8Array): Buffer {

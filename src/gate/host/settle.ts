@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { recordedLine } from '../../dialect/calls/shell/shell-line.ts';
 import { outermostKeys } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import {
@@ -13,7 +12,7 @@ import {
   sameContent,
   sameState,
 } from '../../model/delta.ts';
-import type { NewEntry, PendingChange } from '../../model/entry.ts';
+import type { HostWrite, NewEntry, PendingChange } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
@@ -179,6 +178,7 @@ async function settleAs(
   const older = withoutOlderFiles(world, pending, { deltas: changed, endStates });
   const { own, losses, made } = await deltasToRecord(scene, pending, older);
   const { deltas } = own;
+  const writes = host?.writes ?? [];
   const notOvertaken = endStates.filter(({ delta }) => !overtaken.has(delta.key));
   const lost =
     host?.command === undefined
@@ -188,7 +188,7 @@ async function settleAs(
     ending === 'done' && host?.command === undefined ? await reshapedFiles(world, endStates) : [];
   const known =
     ending === 'done'
-      ? await knownUntilAnswer({ ...scene, knowledge }, endStates, { pending, credits, untold })
+      ? await knownUntilAnswer({ ...scene, knowledge }, endStates, { writes, credits, untold })
       : NOTHING_KNOWN;
   const images = host?.command === undefined ? undefined : await imagesToSettle(world, deltas);
   const entries = [
@@ -227,16 +227,17 @@ const NOTHING_KNOWN: KnownAfter = { sightings: [], tombstones: [] };
 async function knownUntilAnswer(
   scene: ShownScene,
   endStates: readonly EndState[],
-  { pending, credits, untold = [] }: Pick<Ended, 'credits' | 'untold'> & { readonly pending: PendingChange },
+  {
+    writes,
+    credits,
+    untold = [],
+  }: Pick<Ended, 'credits' | 'untold'> & { readonly writes: readonly HostWrite[] },
 ): Promise<KnownAfter> {
-  const { host, entry } = pending;
-  const typed = host?.command && (() => recordedLine(entry.text ?? '').typed());
-  const made = { writes: host?.writes ?? [], typed };
   if (credits.length > 0 && scene.knowledge.call !== undefined) {
-    const before = await knownAfter(scene, endStates, { ...made, credits: untold });
+    const before = await knownAfter(scene, endStates, { writes, credits: untold });
     for (const each of before.sightings) scene.knowledge.tells(each.key, each);
   }
-  return knownAfter(scene, endStates, { ...made, credits });
+  return knownAfter(scene, endStates, { writes, credits });
 }
 
 interface ToRecord {

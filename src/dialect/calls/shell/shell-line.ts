@@ -1,5 +1,4 @@
 import type { Harm } from '../../../model/session.ts';
-import type { TypedCommand } from '../../../text/typed-lines.ts';
 import type { ReadTouch } from '../touch.ts';
 import { changingPart } from './changing-part.ts';
 import { type Destroyed, destroyedBy, type NamedFiles } from './destroyed.ts';
@@ -106,11 +105,6 @@ export class ShellLine {
     return 'glob' in files && MATCHES_DOTS.test(this.text)
       ? { ...files, glob: { ...files.glob, dots: true } }
       : files;
-  }
-
-  /** What the session typed, and whether it edits files in place with `sed -i` or the like. */
-  typed(): TypedCommand {
-    return { command: this.text, editsInPlace: this.writes().some(({ how }) => how === 'edit') };
   }
 
   /** Tells whether the line may destroy files, git objects, or nothing. */

@@ -13,6 +13,8 @@ import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
 import { GitCopies, gitNames } from '../../process/git-copies.ts';
 import { readBlobs } from '../../process/git-refs.ts';
 import { realFolder } from '../../process/own-files.ts';
+import { clip, pathText, phrase } from '../../report/bounded.ts';
+import { withoutSecrets } from '../../text/secrets.ts';
 import { authorOf, isOwnRepository } from '../authors.ts';
 import { reachOutside, readableAt } from '../found.ts';
 import { holdsOurs } from '../guarded-files.ts';
@@ -45,6 +47,9 @@ const MAX_AUTHORS = 200;
 const MAX_BLOBS = 50;
 /** Maximum number of the newest changes of a line's files to search for those of other sessions. */
 const MAX_CHANGES = 1_000;
+/** In the journal's text for a refusal: the command is cut to this length, and this many things are named. */
+const MAX_COMMAND_CHARS = 200;
+const MAX_NAMED = 10;
 /** Maximum number of a session's newest refusals to search for the same one. */
 const MAX_REFUSALS = 20;
 
@@ -123,14 +128,18 @@ async function changedByOthers(
 
 type OwnedThreat = Threat & Pick<ThingAtRisk, 'writer'> & Pick<Owned, 'names'>;
 
-/** Identifies a refused line and what it would destroy, to recognise that it is repeated. */
+/** Names a refused line and what it would destroy, and identifies both, to recognise that the line is repeated. */
 export function lineEvidence(
   { line, cwd, call }: ComingLine,
-  { detail }: RefusalOf<'WOULD_DESTROY'>,
-): Repeated {
-  const text = JSON.stringify([line.text, resolve(cwd, line.folder), detail?.atRisk]);
-  const content = createHash('sha256').update(text).digest('hex');
-  return call === undefined ? { content } : { content, call };
+  { detail: { atRisk = [] } = {} }: RefusalOf<'WOULD_DESTROY'>,
+): Repeated & Pick<EntryOf<'refusal'>, 'text'> {
+  const identity = JSON.stringify([line.text, resolve(cwd, line.folder), atRisk]);
+  const content = createHash('sha256').update(identity).digest('hex');
+  const command = clip(phrase(withoutSecrets(line.text)), MAX_COMMAND_CHARS);
+  const named = atRisk.slice(0, MAX_NAMED).map(({ what, reason }) => `${pathText(what)} (${phrase(reason)})`);
+  const more = atRisk.length - named.length;
+  const things = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  return { content, text: `${command} would destroy ${things}`, ...defined({ call }) };
 }
 
 type Repeated = Pick<EntryOf<'refusal'>, 'content' | 'call'>;

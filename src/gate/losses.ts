@@ -3,6 +3,7 @@ import { byPath, type Delta, type State, sameContent } from '../model/delta.ts';
 import type { NewChangeEntry, NewEntry } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
 import { GitCopies, gitNames } from '../process/git-copies.ts';
+import { countOf } from '../report/amounts.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';
@@ -290,7 +291,7 @@ function namesOf({ workspace }: World, files: readonly LostFile[]): readonly str
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts].map(([name, count]) =>
-    count === 1 && !name.endsWith('/') ? name : `${name} (${count} files)`,
+    count === 1 && !name.endsWith('/') ? name : `${name} (${countOf(count, 'file')})`,
   );
 }
 

@@ -7,6 +7,7 @@ import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import { byteSize } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
+import { isGitsOwn } from '../report/git-files.ts';
 import type { Images } from '../store/images.ts';
 import { decodeText, hasNoLines } from '../text/decode.ts';
 import type { Hunk } from '../text/diff.ts';
@@ -100,9 +101,10 @@ export function sizeOfHunks(hunks: readonly Hunk[]): LineCount {
 /** Lines are not counted in larger files or in more files, because a list of changes must not read many. */
 const COUNTED = { files: 20, bytes: 256 << 10 } as const;
 
-/** The number of lines that a change added and removed; undefined if they cannot be counted. */
+/** The number of lines that a change added and removed, without git's own files; undefined if they cannot be counted. */
 export async function linesOfChange(images: Images, change: ChangeEntry): Promise<LineCount | undefined> {
-  const effects = change.action === 'move' ? [] : netEffects([change]);
+  const all = change.action === 'move' ? [] : netEffects([change]);
+  const effects = all.filter(({ relative }) => !isGitsOwn(relative));
   if (effects.length === 0 || effects.length > COUNTED.files) return undefined;
   const hunks: Hunk[] = [];
   for (const effect of effects) {

@@ -1,21 +1,15 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { Sessions } from '../../src/session/sessions.ts';
 import { hasBrowser, inBrowser, SCREENS } from '../support/browser.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { Hooked } from '../support/hooked.ts';
 import { IS_LONG } from '../support/rounds.ts';
 import { scratch } from '../support/tree.ts';
 import { type Viewed, viewed } from '../support/viewed.ts';
-
-const KEPT = {
-  kind: 'file',
-  fingerprint: { sha256: 'a'.repeat(64), size: 4 },
-  mode: 0o644,
-  kept: true,
-} as const;
 
 /** The accessibility issues that axe finds on the page. */
 async function axeIssues(page: Page, colorScheme: 'light' | 'dark'): Promise<readonly string[]> {
@@ -241,7 +235,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.click('nav >> text=Turns');
     await page.click('.card:has-text("since the last prompt")');
     await page.waitForSelector('.detail .diff');
-    expect(await page.textContent('.detail')).toMatch(/This turn changed 1 file[\s\S]*THIRTY-FIVE/);
+    expect(await page.textContent('.detail')).toMatch(/Net result: 1 file changed\.[\s\S]*THIRTY-FIVE/);
     await page.click('text=Rewind to before this');
     await page.locator('dialog .primary').click();
     await expect.poll(() => t.text('src/a.ts')).toBe(text());
@@ -352,27 +346,25 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
   });
 
   it('shows commands that destroyed what is kept, in the list, the change and the saves', async () => {
-    const t = await desk({ session: 'coder' });
-    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
-    const deltas = [
-      { key: join(t.root, 'a.txt'), relative: 'a.txt', before: KEPT, after: { kind: 'absent' } },
-    ] as const;
-    const entry = {
-      kind: 'change',
-      action: 'run',
-      text: 'git clean -fdx',
-      change: 'cdestroyed',
-      atMs: Date.now(),
-    } as const;
-    const more = { session: 'coder', root: t.root, path: 'a.txt', notices: ['destroyed'] } as const;
-    await sessions.world.store.record({ entries: [{ ...entry, ...more, deltas }] });
-    await sessions.close();
-    const page = await open((await viewed(t)).url);
+    const places = scratch();
+    writeFileSync(join(places.root, 'notes.md'), 'notes\n');
+    writeFileSync(join(places.root, 'draft.md'), 'draft\n');
+    execFileSync('git', ['init', '-q'], { cwd: places.root });
+    await new Hooked(places, { session: 'coder' }).insist('git clean -fdq');
+    const page = await open((await viewed(places)).url);
+    const row = page.locator('.row.change:has-text("destroyed, kept")');
+    await row.waitFor();
+    // The mark leaves room for the time.
+    const right = await row.evaluate((each) => each.getBoundingClientRect().right);
+    expect(await row.locator('time').evaluate((each) => each.getBoundingClientRect().right)).toBeLessThan(
+      right,
+    );
     await page.click('.row.change:has-text("destroyed, kept")');
     await page.waitForSelector('.detail .tag:has-text("destroyed, kept")');
-    expect(await page.textContent('.detail .banner')).toContain('It is kept: an undo restores it');
+    expect(await page.textContent('.detail .banner')).toMatch(/notes\.md.*It is kept/);
     await page.click('nav >> text=Saves');
     await page.click('section:has-text("Destroyed by commands, kept") a:has-text("git clean")');
+    await page.waitForSelector('.detail .tag:has-text("destroyed, kept")');
   });
 });
 

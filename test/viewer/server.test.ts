@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -10,14 +11,18 @@ import type {
   DetailView,
   FeedPage,
   FilePicture,
+  FileRow,
+  Saves,
   StartView,
   TurnRow,
   UndoView,
 } from '../../src/records/view/view-data.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { lookfirst } from '../support/command-line.ts';
+import { environment, lookfirst } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { Hooked } from '../support/hooked.ts';
 import { Served } from '../support/served.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
 import { viewed } from '../support/viewed.ts';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`);
@@ -37,6 +42,12 @@ async function scene(): Promise<Desk & { readonly change: string }> {
   await t.session.close();
   await other.close();
   return { ...t, change };
+}
+
+/** Runs a shell text in the workspace without the gate. */
+function outsideShell(text: string, places: Scratch): void {
+  const env = { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
+  execFileSync('sh', ['-c', text], { cwd: places.root, env, stdio: 'pipe' });
 }
 
 /** The status of the answer to a raw request. `fetch` would set Host and Origin itself. */
@@ -160,6 +171,51 @@ describe('the viewer shows', () => {
     const [row] = (await v.get<FeedPage>('feed?kind=refusal')).rows;
     const { facts } = await v.get<DetailView>(`entry?seq=${row?.seq}`);
     expect(facts.map(({ name }) => name)).toEqual([undefined, 'Why', 'Next step given', 'Then']);
+  });
+
+  it('what a command destroyed and Lookfirst kept, with what else git changed left out', async () => {
+    const places = scratch();
+    outsideShell(
+      'git init -q && echo one > a.txt && git add . && git -c user.name=a -c user.email=b commit -qm x',
+      places,
+    );
+    outsideShell('echo work >> a.txt && echo notes > notes.md', places);
+    const agent = new Hooked(places, { session: 'coder' });
+    await agent.prompt('Throw it away');
+    await agent.insist('git reset -q --hard && git clean -fdxq');
+    const viewer = await viewed(places);
+    const { rows } = await viewer.get<FeedPage>('feed');
+    const [change, refused] = rows.filter(({ kind }) => kind === 'change' || kind === 'refusal');
+    expect(change).toMatchObject({
+      destroyed: true,
+      what: "run git reset -q --hard && git clean -fdxq (2 files and git's own files)",
+    });
+    // One of several names would stand for all.
+    expect(change).not.toHaveProperty('path');
+    expect(rows.filter(({ kind }) => kind === 'notice')).toEqual([]);
+    const detail = await viewer.get<DetailView>(`entry?seq=${change?.seq}`);
+    expect(detail.row.destroyed).toBe(true);
+    expect(detail.files.map(({ path }) => path)).toEqual(['a.txt', 'notes.md']);
+    const words = detail.facts.map((fact) => fact.words).join('\n');
+    expect(words).toMatch(
+      /removed what nothing else holds: a\.txt, notes\.md\. It is kept: lookfirst undo c/,
+    );
+    expect(words).toContain("Not shown: git's own files.");
+    expect(await viewer.get(`counts?seq=${change?.seq}`)).toEqual({
+      [change?.seq ?? 0]: { added: 0, removed: 2 },
+    });
+    expect((await viewer.get<Saves>('saves')).destroyed).toMatchObject([
+      { seq: change?.seq, destroyed: true },
+    ]);
+    expect((await viewer.get<FileRow[]>('files')).map(({ path }) => path)).toEqual(['a.txt', 'notes.md']);
+    const [turn] = await viewer.get<TurnRow[]>('turns');
+    expect(turn?.files).toEqual(['a.txt', 'notes.md']);
+    const { facts } = await viewer.get<DetailView>(`entry?seq=${refused?.seq}`);
+    expect(facts.find(({ name }) => name === 'Why')?.words).toBe(
+      'git reset -q --hard && git clean -fdxq would destroy a.txt (an uncommitted edit), notes.md (untracked)',
+    );
+    const { body } = await viewer.post<UndoView>('undo', { change: change?.change, preview: true });
+    expect(body).toMatchObject({ ok: true, files: [{ path: 'a.txt' }, { path: 'notes.md' }] });
   });
 
   it('which session has seen and written which line', async () => {

@@ -1,13 +1,15 @@
 import type { ChangeEntry } from '../../model/entry.ts';
 import type { Policy } from '../../model/policy.ts';
 import { defined } from '../../model/record.ts';
+import { countOf } from '../../report/amounts.ts';
+import { apartFromGit, GITS_OWN_FILES } from '../../report/git-files.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import { MAX_TEXT_BYTES, pathDiff } from '../path-diffs.ts';
 import type { Records } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import { numberedRows } from './hunks.ts';
-import type { FileDiff } from './view-data.ts';
+import type { Fact, FileDiff } from './view-data.ts';
 
 /** The records from which views are built, and the settings that apply to all views. */
 export interface ViewSources {
@@ -25,15 +27,26 @@ export interface ViewSources {
  */
 const MAX_FILES = 50;
 
-/** The diffs of changes: one for each path, up to a limit, and the number of paths that are left out. */
-export async function diffsOf(
-  sources: ViewSources,
-  changes: readonly ChangeEntry[],
-): Promise<{ readonly files: readonly (readonly [NetEffect, FileDiff])[]; readonly more: number }> {
-  const effects = withoutImplied(netEffects(changes));
+/** The diffs of changes, one for each path. */
+interface Diffs {
+  readonly files: readonly (readonly [NetEffect, FileDiff])[];
+  /** The number of paths beyond the limit. */
+  readonly more: number;
+  /** Says what is left out. */
+  readonly left: readonly Fact[];
+}
+
+/** The diffs of changes, without git's own files. */
+export async function diffsOf(sources: ViewSources, changes: readonly ChangeEntry[]): Promise<Diffs> {
+  const { shown, gits } = apartFromGit(withoutImplied(netEffects(changes)), ({ relative }) => relative);
   const files: (readonly [NetEffect, FileDiff])[] = [];
-  for (const effect of effects.slice(0, MAX_FILES)) files.push([effect, await fileDiff(sources, effect)]);
-  return { files, more: Math.max(0, effects.length - MAX_FILES) };
+  for (const effect of shown.slice(0, MAX_FILES)) files.push([effect, await fileDiff(sources, effect)]);
+  const more = Math.max(0, shown.length - MAX_FILES);
+  const left = [
+    ...(more === 0 ? [] : [countOf(more, 'more file')]),
+    ...(gits.length === 0 ? [] : [GITS_OWN_FILES]),
+  ];
+  return { files, more, left: left.length === 0 ? [] : [{ words: `Not shown: ${left.join(', ')}.` }] };
 }
 
 /** The diff of one path, in the form shown to users. */

@@ -5,13 +5,14 @@ import { type Delta, endsOf, lastAt } from '../../model/delta.ts';
 import { type ChangeEntry, type Entry, type EntryOf, isChange } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import { countOf } from '../../report/amounts.ts';
+import { isGitsOwn } from '../../report/git-files.ts';
 import { entryKeys } from '../../store/entry-columns.ts';
 import { walkEntries } from '../../store/store.ts';
 import { absolutePathOf, detailOf, readWords, whatOf } from '../entry-words.ts';
 import { falseAlarm, linesAtRisk } from '../judged-refusals.ts';
 import { type TurnView, turnViews } from '../turns.ts';
 import { diffsOf, fileDiff, type ViewSources } from './diffs.ts';
-import { changesAndRefusals, feedRow, fileRows } from './feed.ts';
+import { changesAndRefusals, destroyedRow, feedRow, fileRows, lossBy } from './feed.ts';
 import { durationWords } from './lanes.ts';
 import type { DetailView, Fact, FileDiff, FileRow, SessionRow, TurnRow } from './view-data.ts';
 import { NEXT, noticeWords, OBSERVED, refusedBecause, seenWords } from './view-words.ts';
@@ -39,11 +40,15 @@ export async function entryView(sources: ViewSources, seq: number): Promise<Deta
   const entry = await entryNumbered(sources, seq);
   if (entry === undefined) return undefined;
   const shown = { row: feedRow(entry), root: entry.root, files: [], canUndo: false };
-  if (entry.kind === 'change') return { ...shown, ...(await changeView(sources, entry)) };
+  if (entry.kind === 'change') return { root: entry.root, ...(await changeView(sources, entry)) };
   if (entry.kind === 'refusal') return { ...shown, ...(await refusalView(sources, entry)) };
   const turn = entry.kind === 'turn' ? await turnAt(sources, seq) : undefined;
   if (turn !== undefined) return turnDetail(sources, turn);
-  return { ...shown, facts: [{ words: plainWords(entry) }] };
+  const about = entry.change === undefined ? undefined : await sources.records.change(entry.change);
+  return {
+    ...shown,
+    facts: [{ words: plainWords(entry), rows: about === undefined ? [] : [feedRow(about)] }],
+  };
 }
 
 function plainWords(entry: Entry): string {
@@ -55,8 +60,8 @@ function plainWords(entry: Entry): string {
 
 type DetailParts = Pick<DetailView, 'facts' | 'files' | 'canUndo'>;
 
-async function changeView(sources: ViewSources, entry: ChangeEntry): Promise<DetailParts> {
-  const { files: diffs, more } = await diffsOf(sources, [entry]);
+async function changeView(sources: ViewSources, entry: ChangeEntry): Promise<Omit<DetailView, 'root'>> {
+  const { files: diffs, left } = await diffsOf(sources, [entry]);
   const files: DetailView['files'][number][] = [];
   for (const [effect, diff] of diffs)
     files.push({ ...diff, about: await knownBefore(sources, entry, effect) });
@@ -64,14 +69,17 @@ async function changeView(sources: ViewSources, entry: ChangeEntry): Promise<Det
   const undoes = entry.undoes ?? entry.undoesPart?.change;
   const undone = undoes === undefined ? undefined : await sources.records.change(undoes);
   const isCommand = entry.action === 'run' && entry.text !== undefined;
+  const loss = await lossBy(sources.records.store, entry);
   const facts: Fact[] = [
     ...(standing === 'stands' ? [] : [noted(STANDING[standing], undoneBy)]),
     ...(undone === undefined ? [] : [noted('This change undid:', [undone])]),
     ...(isCommand ? [{ name: 'Command', words: entry.text ?? '' }] : []),
     ...(entry.notices ?? []).map((kind): Fact => ({ tone: 'warn', words: noticeWords(kind) })),
-    ...missing(more),
+    ...(loss === undefined ? [] : [{ tone: 'warn', words: detailOf(loss) ?? '' } as const]),
+    ...left,
   ];
-  return { facts, files, canUndo: standing !== 'undone' };
+  const row = loss === undefined ? feedRow(entry) : destroyedRow(entry);
+  return { row, facts, files, canUndo: standing !== 'undone' };
 }
 
 const STANDING = {
@@ -81,10 +89,6 @@ const STANDING = {
 
 function noted(words: string, entries: readonly Entry[]): Fact {
   return { tone: 'note', words, rows: entries.map(feedRow) };
-}
-
-function missing(files: number): Fact[] {
-  return files === 0 ? [] : [{ words: `${countOf(files, 'more file')} not shown.` }];
 }
 
 async function laterUndos(
@@ -292,7 +296,10 @@ export async function turnRows({ records, scope }: ViewSources, before?: number)
 }
 
 function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stands }: TurnView): TurnRow {
-  return { seq, turn, session, atMs, words: label ?? prompt ?? turn, files, changes: changes.length, stands };
+  return {
+    ...{ seq, turn, session, atMs, words: label ?? prompt ?? turn, changes: changes.length, stands },
+    files: files.filter((path) => !isGitsOwn(path)),
+  };
 }
 
 /** The turn that begins with the entry of this number; undefined if no turn begins there. */
@@ -313,13 +320,13 @@ export async function turnDetail(sources: ViewSources, turn: TurnView): Promise<
     const entry = await sources.records.change(id);
     if (entry !== undefined) entries.push(entry);
   }
-  const { files, more } = await diffsOf(sources, entries);
+  const { files, more, left } = await diffsOf(sources, entries);
   const { seq, atMs, session, root } = turn;
-  const changed = `This turn changed ${countOf(files.length + more, 'file')}${turn.stands ? '' : ', undone since'}.`;
+  const changed = `Net result: ${countOf(files.length + more, 'file')} changed${turn.stands ? '' : ', undone since'}.`;
   return {
     row: { seq, atMs, session, kind: 'turn', what: turnRow(turn).words, turn: turn.turn },
     root,
-    facts: [{ words: files.length === 0 ? 'This turn changed no file.' : changed }, ...missing(more)],
+    facts: [{ words: files.length === 0 ? 'This turn changed no file.' : changed }, ...left],
     files: files.map(([, diff]) => ({ ...diff, parts: false })),
     canUndo: files.length > 0,
   };

@@ -1,6 +1,7 @@
 import { byPath } from '../../model/delta.ts';
-import { deltasOf, type Entry } from '../../model/entry.ts';
+import { type ChangeEntry, deltasOf, type Entry, type EntryOf } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
+import { isGitsOwn } from '../../report/git-files.ts';
 import { type EntryFilter, type Store, walkEntries } from '../../store/store.ts';
 import { refusalWords, whatOf } from '../entry-words.ts';
 import { rootOfPath } from '../net-effects.ts';
@@ -11,10 +12,15 @@ import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
  * match, a client needs several requests.
  */
 const MAX_LOOKED_AT = 4000;
+/** One command has a notice for each session whose work it removed. */
+const MAX_NOTICES = 100;
 
 /** An entry as one row of the viewer's list of events (the feed). */
 export function feedRow(entry: Entry): FeedRow {
-  const { seq, atMs, session, kind, path, change, turn, machine } = entry;
+  const { seq, atMs, session, kind, change, turn, machine } = entry;
+  // The words for a change of several files say how many. None of their names stands for all.
+  const isMany = entry.kind === 'change' && entry.action !== 'move' && filesOf(entry).length > 1;
+  const path = isMany ? undefined : entry.path;
   const code = entry.kind === 'refusal' ? entry.code : undefined;
   return {
     seq,
@@ -23,14 +29,28 @@ export function feedRow(entry: Entry): FeedRow {
     kind,
     what: entry.kind === 'refusal' ? refusalWords(entry, [entry.action]) : whatOf(entry),
     ...(entry.action === 'undo' && kind === 'change' ? { undo: true as const } : {}),
-    ...(tellsOfDestruction(entry) ? { destroyed: true as const } : {}),
     ...defined({ path, code, change, turn, machine }),
   };
 }
 
-/** True for a change or notice which told its session that a command removed something. */
-export function tellsOfDestruction(entry: Entry): boolean {
-  return 'notices' in entry && entry.notices?.includes('destroyed') === true;
+/** True for the notice to a session that its command removed what nothing else held. */
+export function isLoss(entry: Entry): entry is EntryOf<'notice'> {
+  return entry.kind === 'notice' && entry.loss === 'caused';
+}
+
+/** The notice about what the command of a change removed that nothing else held. */
+export async function lossBy(
+  store: Store,
+  { action, change }: ChangeEntry,
+): Promise<EntryOf<'notice'> | undefined> {
+  if (action !== 'run') return undefined;
+  const notices = await store.entries({ change, kinds: ['notice'], limit: MAX_NOTICES });
+  return notices.find(isLoss);
+}
+
+/** The row of a change that destroyed what is kept. */
+export function destroyedRow(entry: Entry): FeedRow {
+  return { ...feedRow(entry), destroyed: true };
 }
 
 /** True if an entry matches the parts of a filter that the store cannot apply. */
@@ -70,7 +90,10 @@ export async function feedPage(
   for await (const entry of walkEntries(store, query)) {
     count += 1;
     last = entry.seq;
-    if (fitsFeed(entry, filter)) rows.push(feedRow(entry));
+    // The row of the change says what the notice says.
+    if (!fitsFeed(entry, filter) || isLoss(entry)) continue;
+    const loss = entry.kind === 'change' ? await lossBy(store, entry) : undefined;
+    rows.push(loss === undefined ? feedRow(entry) : destroyedRow(entry));
     if (rows.length >= limit) break;
   }
   return { rows, ...(count < looked && rows.length < limit ? {} : { next: last }) };
@@ -123,7 +146,8 @@ export function filesOf(entry: Entry): { root: string; path: string }[] {
   if (entry.kind === 'refusal')
     return path === undefined || ELSEWHERE.test(path) || entry.observed === true ? [] : [{ root, path }];
   const files = byPath(deltasOf(entry)).filter(
-    ({ before, after }) => before.kind === 'file' || after.kind === 'file',
+    ({ relative, before, after }) =>
+      (before.kind === 'file' || after.kind === 'file') && !isGitsOwn(relative),
   );
   const byKey = new Map(files.map(({ key, relative }) => [key, relative]));
   return [...byKey].map(([key, relative]) => ({ root: rootOfPath(key, relative) ?? root, path: relative }));

@@ -198,8 +198,10 @@ async function seenBy({ records }: ViewSources, seer: Seer): Promise<SeenLines |
 function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): SeenLines {
   const count = countIn(ranges.seen);
   if (coverage.kind === 'none') return { ...ranges, words: 'its context was summarised' };
-  if (ranges.stale.length > 0)
-    return { ...ranges, words: `the file changed since its last read · knows ${count} of ${total} lines` };
+  if (ranges.stale.length > 0) {
+    const known = total === 0 ? '' : ` · knows ${count} of ${total} lines`;
+    return { ...ranges, words: `the file changed since its last read${known}` };
+  }
   return {
     ...ranges,
     words: count >= total ? 'knows the current version' : `knows ${count} of ${total} lines`,

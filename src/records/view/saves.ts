@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { EntryOf } from '../../model/entry.ts';
 import type { RefusalCode } from '../../model/verdict.ts';
+import { type EntryFilter, walkEntries } from '../../store/store.ts';
 import { FalseAlarms, isStoppedOverwrite, linesAtRisk } from '../judged-refusals.ts';
 import type { Records } from '../records.ts';
 import type { ViewSources } from './diffs.ts';
-import { changesAndRefusals, feedRow, filesOf, tellsOfDestruction } from './feed.ts';
+import { changesAndRefusals, destroyedRow, feedRow, filesOf, isLoss } from './feed.ts';
 import type { FeedRow, SavedBy, Saves } from './view-data.ts';
 
 const DAYS = 30;
@@ -22,12 +23,11 @@ export async function savesOf({ records, scope }: ViewSources, nowMs: number): P
   const [byDay, byCode] = [new Map(days.map((day) => [day, 0])), new Map<RefusalCode, number>()];
   const [bySession, byFile] = [new SavedRows(), new SavedRows()];
   const total = { refusals: 0, overwrites: 0, lines: 0 };
-  const [destroyed, falseAlarms]: [FeedRow[], FeedRow[]] = [[], []];
+  const falseAlarms: FeedRow[] = [];
   const [alarms, linesKept] = [new FalseAlarms(), lineCounter(records)];
   const lately = { ...scope.filter, sinceMs: dayBefore(DAYS - 1).getTime(), limit: MAX_ENTRIES };
   for await (const entry of changesAndRefusals(records.store, lately)) {
     if (alarms.add(entry)) falseAlarms.push(feedRow(entry));
-    if (tellsOfDestruction(entry)) destroyed.push(feedRow(entry));
     if (entry.kind !== 'refusal' || entry.observed === true) continue;
     const lines = await linesKept(entry);
     total.refusals += 1;
@@ -39,12 +39,22 @@ export async function savesOf({ records, scope }: ViewSources, nowMs: number): P
     for (const { root, path } of filesOf(entry)) byFile.add({ name: path, root }, lines);
   }
   return {
-    ...{ ...total, destroyed, falseAlarms },
+    ...{ ...total, destroyed: await destructions(records, lately), falseAlarms },
     byCode: [...byCode].sort((a, b) => b[1] - a[1]),
     byDay: days.map((day) => [day, byDay.get(day) ?? 0]),
     bySession: bySession.most(),
     byFile: byFile.most(),
   };
+}
+
+/** The commands that removed what nothing else held. */
+async function destructions(records: Records, lately: EntryFilter): Promise<FeedRow[]> {
+  const rows: FeedRow[] = [];
+  for await (const notice of walkEntries(records.store, { ...lately, kinds: ['notice'] })) {
+    const change = isLoss(notice) ? await records.change(notice.change ?? '') : undefined;
+    if (change !== undefined) rows.push(destroyedRow(change));
+  }
+  return rows;
 }
 
 function count<Name>(counts: Map<Name, number>, name: Name): void {

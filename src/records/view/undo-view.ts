@@ -4,6 +4,7 @@ import type { ChangeEntry } from '../../model/entry.ts';
 import { type Refusal, reasonOf } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
+import { apartFromGit } from '../../report/git-files.ts';
 import type { TakenBack } from '../undo-jobs.ts';
 import type { ViewSources } from './diffs.ts';
 import { unifiedRows } from './hunks.ts';
@@ -20,7 +21,9 @@ export async function takenView(
   part: 'file' | 'hunk' | undefined,
 ): Promise<UndoView> {
   const { result, root } = taken;
-  const { change, files, diff = '' } = result;
+  const { change, diff = '' } = result;
+  const { shown, gits } = apartFromGit(result.files, ({ path }) => path);
+  const files = shown.length === 0 ? gits : shown;
   const paths = files.map(({ path }) => path);
   return {
     ok: true,

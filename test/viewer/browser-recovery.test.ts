@@ -203,6 +203,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await ok(t.session.read(name));
     }
     const page = await open((await viewed(t)).url);
+    await page.click('.row.run.read');
     await expect.poll(() => page.locator('.row.read .path').allTextContents()).toHaveLength(3);
     expect(await page.locator('.row.read .path').allTextContents()).toEqual([
       'zero\\u200bwidth.txt',

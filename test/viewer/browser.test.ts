@@ -94,6 +94,10 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await t.put(path, 'one\n');
     await ok(t.session.read(path));
     for (const next of ['two', 'three', 'four']) await ok(t.session.write(path, `${next}\n`));
+    for (const name of ['d.txt', 'e.txt']) {
+      await t.put(name, 'read\n');
+      await ok(t.session.read(name));
+    }
     await t.put('b.txt', 'unread\n');
     await refusal(t.session.write('b.txt', 'x\n'), 'NOT_READ');
     await t.put('c.txt', 'unread\n');
@@ -102,6 +106,7 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.waitForSelector('.row.refusal');
     expect(await page.locator('.row.refusal .what').allTextContents()).toEqual(['2 × not read', 'not read']);
     expect(await page.textContent('.row.run.change .what')).toBe('3 overwrites of');
+    expect(await page.textContent('.row.run.read')).toMatch(/^coderread 2 files/);
     const cut = await page
       .locator('.row:not(.turn) .what')
       .evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).length);
@@ -128,12 +133,16 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     }
     await page.keyboard.press('Enter');
     await page.waitForSelector('.detail .diff');
+    const focused = (): Promise<string> => page.evaluate('document.activeElement?.className');
+    // A phone shows the detail in place of the row.
+    await expect.poll(focused).toContain(size.width < 900 ? 'back' : 'row change');
     await page.keyboard.press('u');
     await page.waitForSelector('dialog .removed');
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog', { state: 'detached' });
     await page.keyboard.press('Escape');
     await page.waitForSelector('.welcome', { state: 'attached' });
+    await expect.poll(focused).toContain('row change');
     await page.keyboard.press('/');
     expect(await page.evaluate('document.activeElement?.id')).toBe('search');
   });
@@ -310,6 +319,21 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
     await page.waitForSelector('.row:has(.who:text-is("first"))');
     await page.locator('.mark.change').last().click();
     await page.waitForSelector('.detail .diff');
+  });
+
+  it('has room for marks beside the names of many sessions with long ids', async () => {
+    const t = await desk({ session: '5f2c9a4e-7c1e-4a1b-9b1a-0e3d5b7c9a11' });
+    await t.put('a.txt', 'one\n');
+    for (let i = 0; i < 8; i += 1)
+      await ok((await t.open({ session: `${i}2c9a4e0-7c1e-4a1b-9b1a-0e3d5b7c9a11` })).read('a.txt'));
+    const page = await open((await viewed(t)).url);
+    await page.click('.lane:text-is("72c9a4e0")');
+    const row = page.locator('.row .who').first();
+    await expect.poll(() => row.textContent()).toBe('72c9a4e0');
+    expect(await row.getAttribute('title')).toMatch(/^72c9a4e0-7c1e-/);
+    const marks = await page.locator('.marks').boundingBox();
+    expect(marks?.width).toBeGreaterThan(size.width / 2);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(size.width);
   });
 
   it('shares a change as an HTML file and as Markdown', async () => {

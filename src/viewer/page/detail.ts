@@ -52,8 +52,12 @@ function itemOf(view: DetailView): VNode {
       const isUndoable = mayUndo(view) && row.kind === 'change';
       const link = html`<a href=${pageAddress({ kind: 'file', root, path })}>${pathSpan(path)}</a>`;
       const action = html`<button type="button" class="small push" onClick=${undoFile}>Undo this file</button>`;
-      return html`<section class="file"><h3 class="bar">${isTitled(view) ? null : link}${lineCounts(file)}<span class="dim">${safe(file.note ?? '')}</span>${isUndoable && files.length > 1 ? action : null}</h3>
-      ${file.about === undefined ? null : html`<div class="known">${factLine(file.about)}</div>`}${diffTable(file, isUndoable && file.parts ? undoPart : undefined)}</section>`;
+      const counts = html`${lineCounts(file)}${file.note === undefined ? null : html`<span class="dim">${safe(file.note)}</span>`}`;
+      const known = file.about === undefined ? null : factLine(file.about);
+      const head = isTitled(view)
+        ? html`<div class="bar known">${known}<span class="push"></span>${counts}</div>`
+        : html`<h3 class="bar">${link}${counts}${isUndoable && files.length > 1 ? action : null}</h3><div class="known">${known}</div>`;
+      return html`<section class="file">${head}${diffTable(file, isUndoable && file.parts ? undoPart : undefined)}</section>`;
     })}`;
 }
 

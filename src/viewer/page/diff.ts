@@ -4,14 +4,12 @@ import type { DiffRow, FileDiff } from '../../records/view/view-data.ts';
 import { visibleName } from '../../report/bounded.ts';
 import { colouring } from './colours.ts';
 import type { Token } from './highlight.ts';
-import { html, safe } from './html.ts';
+import { html, narrowPage, safe } from './html.ts';
 import { contextLines, show } from './state.ts';
 
 const SIGNS = { '-': 'removed', '+': 'added', ' ': '' } as const;
 /** The numbers of unchanged lines that are shown around a hunk, one after the other on demand. */
 const CONTEXTS = [25, 1_000_000];
-/** Narrower pages show one column. */
-const narrow: MediaQueryList = matchMedia('(max-width: 900px)');
 
 /** True if diffs are shown in two columns. The browser remembers it for the next visit of the page. */
 const isSplit: Signal<boolean> = signal(localStorage.getItem('diff') === 'Split');
@@ -37,7 +35,7 @@ export function diffTable(file: FileDiff, onPart?: (hunk: number) => void): VNod
   if (groups.length === 0) return null;
   const hunks = new Set(groups.flat().flatMap(({ hunk }) => hunk ?? []));
   const colours = colouring(path, groups);
-  const split = isSplit.value && !narrow.matches;
+  const split = isSplit.value && !narrowPage.matches;
   const next = CONTEXTS.find((lines) => lines > (contextLines.value ?? 0));
   const more = (): void => {
     contextLines.value = next;

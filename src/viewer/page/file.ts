@@ -2,7 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LineRange } from '../../model/coverage.ts';
 import type { FilePicture, Strip } from '../../records/view/view-data.ts';
-import { ageOf, html, pathSpan, safe, tint, Windowed, who } from './html.ts';
+import { countOf } from '../../report/amounts.ts';
+import { ageOf, html, pathSpan, safe, sessionName, tint, Windowed, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { pageAddress } from './state.ts';
 
@@ -17,9 +18,9 @@ type LineState = 'seen' | 'stale' | 'wrote' | '';
 export function FilePage({ view }: { readonly view: FilePicture }): VNode {
   const [at, setAt] = useState<number | undefined>(() => newestLine(view.authors));
   const { strips, lines, totalLines, note, history } = view;
-  return html`<header class="head"><div><h2>${pathSpan(view.path)}</h2><p class="dim small">${totalLines} lines${note === undefined ? '' : ` · ${safe(note)}`}</p></div></header>
+  return html`<header class="head"><div><h2>${pathSpan(view.path)}</h2><p class="dim small">${safe(note ?? countOf(totalLines, 'line'))}</p></div></header>
     <ul>${strips.map((strip) => html`<li>${who(strip.session)} ${strip.words}</li>`)}</ul>
-    ${strips.length === 0 ? null : html`<p class="bar small dim" aria-hidden="true"><i class="cell seen"></i>has seen it<i class="cell stale"></i>changed since it was read<i class="cell wrote"></i>wrote it<i class="cell"></i>never shown</p>`}
+    ${lines.length === 0 ? null : html`<p class="bar small dim" aria-hidden="true"><i class="cell seen"></i>has seen it<i class="cell stale"></i>changed since it was read<i class="cell wrote"></i>wrote it<i class="cell"></i>never shown</p>`}
     ${
       lines.length === 0
         ? null
@@ -55,14 +56,14 @@ function stripOf(strip: Strip, total: number, go: (line: number) => void): VNode
     const { top, height } = (event.currentTarget as HTMLElement).getBoundingClientRect();
     go(Math.floor(((event.clientY - top) / height) * total));
   };
-  return html`<div class="strip" style=${tint(strip.session)} onClick=${jump} title=${`${safe(strip.session)}: ${strip.words}`}>${cells(strip.seen, 'seen')}${cells(strip.stale, 'stale')}${cells(strip.wrote, 'wrote')}</div>`;
+  return html`<div class="strip" style=${tint(strip.session)} onClick=${jump} title=${`${sessionName(strip.session)}: ${strip.words}`}>${cells(strip.seen, 'seen')}${cells(strip.stale, 'stale')}${cells(strip.wrote, 'wrote')}</div>`;
 }
 
 function sourceLine(view: FilePicture, index: number): VNode {
   const number = index + 1;
   const author = view.authors[index] ?? -1;
   const row = author >= 0 && view.authors[index - 1] !== author ? view.history[author] : undefined;
-  return html`<li key=${number} class="source-line mono"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code class="clip">${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${safe(row.session)} ${ageOf(row.atMs)}</a>`}</li>`;
+  return html`<li key=${number} class="source-line mono"><span class="no">${number}</span>${view.strips.map((strip) => html`<i class=${`cell ${stateOf(strip, number)}`} style=${tint(strip.session)} aria-hidden="true"></i>`)}<code class="clip">${safe(view.lines[index] ?? '')}</code>${row === undefined ? null : html`<a class="author" style=${tint(row.session)} href=${pageAddress({ kind: 'entry', seq: row.seq })}>${sessionName(row.session)} ${ageOf(row.atMs)}</a>`}</li>`;
 }
 
 function stateOf({ seen, stale, wrote }: Strip, line: number): LineState {

@@ -9,6 +9,9 @@ import { hueOf } from './state.ts';
 /** Builds markup without a compiler. Values become text nodes or attributes, never markup. */
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as never;
 
+/** Matches a page that has room for one column only: the list or the detail. */
+export const narrowPage: MediaQueryList = matchMedia('(max-width: 900px)');
+
 /** Text of files and agents, with control and direction characters made visible. */
 export function safe(text: string): string {
   return harmless(text);
@@ -20,9 +23,16 @@ export function tint(session: string): Record<string, string> {
   return { '--h': String(hue ?? 220), '--s': hue === undefined ? '8%' : '62%' };
 }
 
-/** The name of a session in its colour. */
+const UUID = /([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** Session ids, or words with such ids, for people. Of a UUID, they have the part before the first hyphen. */
+export function sessionName(text: string): string {
+  return safe(text.replace(UUID, '$1'));
+}
+
+/** The name of a session in its colour. A pointer over it shows the whole id. */
 export function who(id: string): VNode {
-  return html`<span class="who clip" style=${tint(id)}>${safe(id)}</span>`;
+  return html`<span class="who clip" style=${tint(id)} title=${safe(id)}>${sessionName(id)}</span>`;
 }
 
 export function kindMark(row: Pick<FeedRow, 'kind' | 'undo'>): VNode {
@@ -34,7 +44,9 @@ export function pathSpan(path: string | undefined): VNode | null {
   if (path === undefined || path === '') return null;
   const text = visibleName(path);
   const slash = text.lastIndexOf('/') + 1;
-  return html`<span class="path"><span class="dim">${text.slice(0, slash)}</span><span>${text.slice(slash)}</span></span>`;
+  // A long path breaks between its folders.
+  const folders = text.slice(0, slash).split(/(?<=\/)/);
+  return html`<span class="path"><span class="dim">${folders.map((each) => [each, html`<wbr />`])}</span><span>${text.slice(slash)}</span></span>`;
 }
 
 /** Added and removed lines. */
@@ -50,7 +62,9 @@ export function dayWord(ms: number): string {
   const isDay = (at: number): boolean => new Date(at).toDateString() === day.toDateString();
   if (isDay(Date.now())) return 'Today';
   if (isDay(Date.now() - DAY_MS)) return 'Yesterday';
-  return day.toLocaleDateString([], { weekday: 'short', year: 'numeric', month: 'short', day: 'numeric' });
+  const isThisYear = day.getFullYear() === new Date().getFullYear();
+  const year = isThisYear ? {} : ({ year: 'numeric' } as const);
+  return day.toLocaleDateString([], { weekday: 'short', month: 'short', day: 'numeric', ...year });
 }
 
 /** The time of day. */

@@ -2,11 +2,12 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { durationWords, laneAxis } from '../../records/view/lanes.ts';
 import type { FeedRow } from '../../records/view/view-data.ts';
-import { html, kindMark, safe, tint } from './html.ts';
+import { html, kindMark, narrowPage, safe, sessionName, tint } from './html.ts';
 import { filter, narrow, open, rows, selected, sessions } from './state.ts';
 
 const LANE = 24;
 const FOOT = 16;
+/** A narrow page has half as many. */
 const MAX_LANES = 6;
 /** The room at both ends of a lane for half a mark. */
 const EDGE = 10;
@@ -30,7 +31,10 @@ export function Lanes(): VNode | null {
     return () => observer.disconnect();
   }, [hasRows]);
   if (!hasRows) return null;
-  const newest = rows.value.slice(0, MAX_MARKS).reverse();
+  const newest = rows.value
+    .slice(0, MAX_MARKS)
+    .filter(({ kind }) => DRAWN.has(kind))
+    .reverse();
   const axis = laneAxis(
     newest.map(({ atMs }) => atMs),
     Math.max(0, width - 2 * EDGE),
@@ -38,12 +42,13 @@ export function Lanes(): VNode | null {
   const drawn = newest.slice(axis.first);
   const { lanes, others } = lanesFor(drawn);
   const height = lanes.length * LANE;
+  const foot = axis.pauses.length === 0 ? 0 : FOOT;
   const chosen = filter.value.session;
   const toggle = (id: string): void => void narrow({ session: chosen === id ? '' : id });
   return html`<section class="lanes" aria-label="Sessions">
-    <div class="names" role="group" aria-label="Show one session">${lanes.map((id) => html`<button type="button" class="lane clip" aria-pressed=${chosen === id} style=${tint(id)} title=${titleOf(id)} onClick=${() => toggle(id)}>${safe(id)}</button>`)}
-      ${others.length === 0 ? null : html`<select class="lane" aria-label="Other sessions" value="" onChange=${(event: Event) => toggle((event.currentTarget as HTMLSelectElement).value)}><option value="">${others.length} more…</option>${others.map((id) => html`<option value=${id}>${safe(id)}</option>`)}</select>`}</div>
-    <div class="marks" ref=${box} aria-hidden="true"><svg width="100%" height=${height + FOOT}>
+    <div class="names" role="group" aria-label="Show one session">${lanes.map((id) => html`<button type="button" class="lane clip" aria-pressed=${chosen === id} style=${tint(id)} title=${titleOf(id)} onClick=${() => toggle(id)}>${sessionName(id)}</button>`)}
+      ${others.length === 0 ? null : html`<select class="lane" aria-label="Other sessions" value="" onChange=${(event: Event) => toggle((event.currentTarget as HTMLSelectElement).value)}><option value="">${others.length} more…</option>${others.map((id) => html`<option value=${id}>${sessionName(id)}</option>`)}</select>`}</div>
+    <div class="marks" ref=${box} aria-hidden="true"><svg width="100%" height=${height + foot}>
       ${lanes.map((id, i) => html`<line key=${id} x1="0" x2="100%" y1=${i * LANE + LANE / 2} y2=${i * LANE + LANE / 2} />`)}
       ${axis.pauses.map(({ at, ms }) => html`<g class="pause"><line x1=${at + EDGE} x2=${at + EDGE} y1="2" y2=${height} /><text x=${at + EDGE} y=${height + FOOT - 4}>${durationWords(ms)}</text></g>`)}
       ${drawn.map((row, i) => mark(row, (axis.at[i] ?? 0) + EDGE, lanes.indexOf(row.session) * LANE + LANE / 2))}
@@ -59,6 +64,8 @@ const LEGEND: readonly (readonly [Pick<FeedRow, 'kind' | 'undo'>, string])[] = [
   [{ kind: 'refusal' }, 'refusal'],
   [{ kind: 'turn' }, 'prompt'],
 ];
+/** The kinds of entries that have a mark. */
+const DRAWN: ReadonlySet<FeedRow['kind']> = new Set(LEGEND.map(([{ kind }]) => kind));
 
 /** The sessions that have a lane, by name, and all others. The chosen session has one. */
 function lanesFor(drawn: readonly FeedRow[]): { lanes: readonly string[]; others: readonly string[] } {
@@ -70,7 +77,10 @@ function lanesFor(drawn: readonly FeedRow[]): { lanes: readonly string[]; others
   const known = sessions.value.map(({ id }) => id);
   // With a filter, only one session has entries here, and the other lanes must stay in reach.
   const all = [...new Set([...active, ...known])];
-  const lanes = (session === undefined ? [...new Set(active)] : all).slice(0, MAX_LANES);
+  const lanes = (session === undefined ? [...new Set(active)] : all).slice(
+    0,
+    narrowPage.matches ? MAX_LANES / 2 : MAX_LANES,
+  );
   return { lanes: [...lanes].sort(), others: all.filter((id) => !lanes.includes(id)) };
 }
 

@@ -10,8 +10,10 @@ import {
   html,
   kindMark,
   lineCounts,
+  narrowPage,
   pathSpan,
   safe,
+  sessionName,
   timeOfDay,
   tint,
   Windowed,
@@ -46,7 +48,7 @@ const KINDS: readonly (readonly [EntryKind, string])[] = [
 ];
 const SEARCH_AFTER_MS = 250;
 
-/** Neighbouring entries in which one session did the same with the same file, newest first. */
+/** Neighbouring entries in which one session did the same with one file, or read files. Newest first. */
 type Run = readonly FeedRow[];
 
 /** The prompt above the entries of its turn. */
@@ -68,8 +70,8 @@ const openRuns: Signal<ReadonlySet<number>> = signal(new Set());
 function runsOf(all: readonly FeedRow[]): readonly Run[] {
   const runs: FeedRow[][] = [];
   const doing = ({ kind, what, session, path, turn, undo, atMs }: FeedRow): string =>
-    // Reads name their lines after the verb.
-    JSON.stringify([kind, kind === 'read' || what, session, path, turn, undo, dayWord(atMs)]);
+    // Reads join, whatever they read.
+    JSON.stringify([kind, session, turn, dayWord(atMs), ...(kind === 'read' ? [] : [what, path, undo])]);
   for (const row of all) {
     const last = runs.at(-1);
     const canJoin = JOINED.has(row.kind) && row.path !== undefined;
@@ -196,13 +198,8 @@ function promptLine({ seq, session, words }: Heading): VNode {
 }
 
 function entryLine(row: FeedRow, name: string): VNode {
-  const what = row.kind === 'refusal' ? refusalIn(row) : row.what;
-  return itemLink(
-    `row ${row.kind}${name}`,
-    { kind: 'entry', seq: row.seq },
-    row.session,
-    lineOf(row, what, [row]),
-  );
+  const line = lineOf(row, wordsOf(row), [row]);
+  return itemLink(`row ${row.kind}${name}`, { kind: 'entry', seq: row.seq }, row.session, line);
 }
 
 /** A run of entries as one row, which shows or hides them. */
@@ -213,31 +210,35 @@ function runLine(row: FeedRow, run: Run): VNode {
     const others = [...openRuns.value].filter((seq) => seq !== oldest);
     openRuns.value = new Set(isOpen ? others : [...others, oldest]);
   };
-  return html`<button type="button" class=${`row run ${row.kind}`} aria-expanded=${isOpen} style=${tint(row.session)} onClick=${toggle} onKeyDown=${moveFocus}>${lineOf(row, whatOfRun(row, run.length), run)}</button>`;
+  return html`<button type="button" class=${`row run ${row.kind}`} aria-expanded=${isOpen} style=${tint(row.session)} onClick=${toggle} onKeyDown=${moveFocus}>${lineOf(row, whatOfRun(row, run), run)}</button>`;
 }
 
-/** What the entries of a run did: `3 edits of`, or `3 × not read` for refusals. */
-function whatOfRun(row: FeedRow, count: number): string {
-  if (row.kind === 'refusal') return `${count} × ${refusalIn(row)}`;
+/** What the entries of a run did: `3 edits of`, `read 3 files`, or `3 × not read` for refusals. */
+function whatOfRun(row: FeedRow, run: Run): string {
+  const files = new Set(run.map(({ path }) => path)).size;
+  if (files > 1) return `read ${countOf(files, 'file')}`;
+  if (row.kind === 'refusal') return `${run.length} × ${wordsOf(row)}`;
   const doing = row.kind === 'read' ? 'read' : row.what;
-  return `${/^[a-z]+$/.test(doing) ? countOf(count, doing) : `${count} × ${doing}`} of`;
+  return `${/^[a-z]+$/.test(doing) ? countOf(run.length, doing) : `${run.length} × ${doing}`} of`;
 }
 
 function lineOf(row: FeedRow, what: string, run: Run): VNode {
   const sum = (side: 'added' | 'removed'): number =>
     run.reduce((all, { seq }) => all + (knownCounts.value[seq]?.[side] ?? 0), 0);
   const isQuiet = row.kind !== 'change' && row.kind !== 'refusal';
-  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`}>${safe(what)}</span>${pathSpan(row.path)}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum('added'), removed: sum('removed') })}${timeOfDay(row.atMs)}`;
+  // The words of a notice name its file.
+  const isNamed = row.kind !== 'notice' && run.every(({ path }) => path === row.path);
+  return html`${kindMark(row)}${who(row.session)}<span class=${`what clip${isQuiet ? ' dim' : ''}`} title=${safe(what)}>${sessionName(what)}</span>${isNamed ? pathSpan(row.path) : null}${row.destroyed === true ? html`<span class="tag warn">destroyed, kept</span>` : null}<span class="push"></span>${lineCounts({ added: sum('added'), removed: sum('removed') })}${timeOfDay(row.atMs)}`;
 }
 
 /** A link to an entry, for the page's right side. */
 export function rowLink(row: FeedRow): VNode {
-  return html`<a class="bar" href=${pageAddress({ kind: 'entry', seq: row.seq })}>${kindMark(row)}${who(row.session)}<span>${safe(row.kind === 'refusal' ? refusalIn(row) : row.what)}</span>${pathSpan(row.path)}${ageOf(row.atMs)}</a>`;
+  return html`<a class="bar" href=${pageAddress({ kind: 'entry', seq: row.seq })}>${kindMark(row)}${who(row.session)}<span>${sessionName(wordsOf(row))}</span>${pathSpan(row.path)}${ageOf(row.atMs)}</a>`;
 }
 
-/** A refusal in words that are short enough never to be cut. */
-function refusalIn({ code, what }: FeedRow): string {
-  if (code === undefined) return what;
+/** An entry in a few words. Those of a refusal are short enough never to be cut. */
+function wordsOf({ code, what }: FeedRow): string {
+  if (code === undefined) return what.replace(/^notice: |(?<=^read) whole/, '');
   return `${what.startsWith('would') ? 'would refuse: ' : ''}${refusedWord(code)}`;
 }
 
@@ -264,7 +265,7 @@ const typed: Signal<string | undefined> = signal(undefined);
 
 function searchField(label: string, value: string, set: (text: string) => void): VNode {
   const input = (event: Event): void => set((event.currentTarget as HTMLInputElement).value);
-  return html`<input id="search" type="search" placeholder=${`${label}   /`} aria-label=${label} value=${value} onInput=${input} />`;
+  return html`<input id="search" type="search" placeholder=${narrowPage.matches ? label : `${label}   /`} aria-label=${label} value=${value} onInput=${input} />`;
 }
 
 function Filters(): VNode {
@@ -284,8 +285,8 @@ function Filters(): VNode {
   if (code !== undefined) codes.add(code);
   return html`<div class="filters" role="search">${searchField('Filter by path', typed.value ?? path ?? '', search)}
     <div class="bar kinds small" role="group" aria-label="Kinds of entries">${KINDS.map(([kind, word]) => html`<button type="button" aria-pressed=${kinds?.includes(kind) === true} onClick=${() => toggle(kind)}>${kindMark({ kind })} ${word}</button>`)}
-    ${codes.size === 0 ? null : html`<select aria-label="Reason of a refusal" value=${code ?? ''} onChange=${(event: Event) => void narrow({ code: (event.currentTarget as HTMLSelectElement).value })}><option value="">any reason</option>${[...codes].sort().map((each) => html`<option value=${each}>${refusedWord(each)}</option>`)}</select>`}</div>
-    ${isFiltered.value ? html`<p class="active">Showing ${session === undefined ? null : html`<b>${safe(session)}</b> `}${chosen === undefined ? null : html`the turn <b>${safe(chosen.words)}</b> `}${path === undefined ? null : html`paths with <b>${safe(path)}</b> `}<button type="button" class="link" onClick=${() => void narrowTo({})}>show everything</button></p>` : null}
+    ${kinds?.includes('refusal') !== true ? null : html`<select aria-label="Reason of a refusal" value=${code ?? ''} onChange=${(event: Event) => void narrow({ code: (event.currentTarget as HTMLSelectElement).value })}><option value="">any reason</option>${[...codes].sort().map((each) => html`<option value=${each}>${refusedWord(each)}</option>`)}</select>`}</div>
+    ${isFiltered.value ? html`<p class="active">Showing ${session === undefined ? null : html`<b>${sessionName(session)}</b> `}${chosen === undefined ? null : html`the turn <b>${safe(chosen.words)}</b> `}${path === undefined ? null : html`paths with <b>${safe(path)}</b> `}<button type="button" class="link" onClick=${() => void narrowTo({})}>show everything</button></p>` : null}
   </div>`;
 }
 

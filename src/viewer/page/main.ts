@@ -1,7 +1,8 @@
 import { type Signal, signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { DetailPane } from './detail.ts';
-import { html, safe } from './html.ts';
+import { html, narrowPage, safe } from './html.ts';
 import { Lanes } from './lanes.ts';
 import { Feed, Files, ITEMS, listWord, TurnList } from './list.ts';
 import { SavesPane } from './saves.ts';
@@ -10,6 +11,7 @@ import {
   closeDetail,
   followAddress,
   live,
+  pageAddress,
   problemText,
   refresh,
   selected,
@@ -29,7 +31,20 @@ const TABS: readonly (readonly [Tab, string])[] = [
   ['saves', 'Saves'],
 ];
 
+/** Moves the focus into a detail that hides the list, and back to the row when a detail is closed. */
+function useFocus(): void {
+  const now = selected.value;
+  const last = useRef(now);
+  useEffect(() => {
+    const row = last.current && `.list [href="${pageAddress(last.current)}"]`;
+    const target = now === undefined ? row : narrowPage.matches ? '.back' : undefined;
+    if (target !== undefined) document.querySelector<HTMLElement>(target)?.focus();
+    last.current = now;
+  }, [now]);
+}
+
 function App(): VNode {
+  useFocus();
   if (problemText.value !== undefined) return html`<${Problem} />`;
   if (start.value === undefined) return html`<p class="problem dim" role="status">Opening the journal…</p>`;
   const now = tab.value;
@@ -51,8 +66,7 @@ function App(): VNode {
 
 function choose(name: Tab): void {
   // The detail belongs to the list that is left. A narrow page shows only one of the two.
-  const isNarrow = matchMedia('(max-width: 900px)').matches;
-  if (selected.value !== undefined && (name !== tab.value || isNarrow)) closeDetail();
+  if (selected.value !== undefined && (name !== tab.value || narrowPage.matches)) closeDetail();
   if (name !== tab.value) listWord.value = '';
   showTab(name);
 }

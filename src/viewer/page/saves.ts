@@ -4,7 +4,7 @@ import { refusedWord } from '../../records/view/view-words.ts';
 import { countOf } from '../../report/amounts.ts';
 import { html, pathSpan, who } from './html.ts';
 import { rowLink } from './list.ts';
-import { narrowTo, pageAddress, saves, showTab } from './state.ts';
+import { narrowTo, pageAddress, saves } from './state.ts';
 
 const MAX_SHOWN = 8;
 
@@ -45,7 +45,7 @@ function daysOf(days: Saves['byDay']): VNode {
   const most = Math.max(1, ...days.map(([, count]) => count));
   const label = `Refusals per day, from ${days[0]?.[0]} to ${days.at(-1)?.[0]}: ${days.map(([, count]) => count).join(', ')}`;
   return html`<div class="days" role="img" aria-label=${label}>${days.map(([day, count]) => html`<i class=${count === 0 ? 'none' : ''} style=${{ height: `${(count / most) * 100}%` }} title=${`${day}: ${countOf(count, 'refusal')}`}></i>`)}</div>
-    <p class="bar small dim" aria-hidden="true">${days[0]?.[0]}<span class="push">today</span></p>`;
+    <p class="bar small dim" aria-hidden="true">30 days ago<span class="push">today</span></p>`;
 }
 
 function tableOf(title: string, rows: readonly SavedBy[]): VNode {
@@ -53,8 +53,7 @@ function tableOf(title: string, rows: readonly SavedBy[]): VNode {
     const showRefusals = (): void => void narrowTo({ session: name, kinds: ['refusal'] });
     if (root === undefined)
       return html`<button type="button" class="link" onClick=${showRefusals}>${who(name)}</button>`;
-    const showFiles = (): void => showTab('files');
-    return html`<a href=${pageAddress({ kind: 'file', root, path: name })} onClick=${showFiles}>${pathSpan(name)}</a>`;
+    return html`<a href=${pageAddress({ kind: 'file', root, path: name })}>${pathSpan(name)}</a>`;
   };
   const cells = rows.slice(0, MAX_SHOWN).map((row) => [link(row), row.refusals, row.lines] as const);
   return html`<section><h2>${title}</h2>${barsOf(['refused', 'lines kept'], cells)}</section>`;

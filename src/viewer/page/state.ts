@@ -142,6 +142,7 @@ type Part = 'feed' | 'sessions' | 'turns' | 'files' | 'saves' | 'detail';
 /** The parts that entries of a kind change, besides the list of entries and the sessions. */
 const CONCERNED: Partial<Readonly<Record<EntryKind, readonly Part[]>>> = {
   change: ['turns', 'files', 'saves', 'detail'],
+  notice: ['saves', 'detail'],
   refusal: ['files', 'saves', 'detail'],
   read: ['detail'],
   turn: ['turns'],
@@ -334,6 +335,9 @@ export async function followAddress(): Promise<void> {
     detail.value = undefined;
     contextLines.value = undefined;
   });
+  // Saves has no room for details, so its links lead to the list that has the item.
+  if (selected.value !== undefined && tab.value === 'saves')
+    showTab(selected.value.kind === 'file' ? 'files' : 'activity');
   await show();
 }
 

@@ -87,7 +87,7 @@ export function UndoDialog(): VNode | null {
 function previewOf({ preview }: OpenUndo): VNode {
   if (preview === undefined) return html`<p class="dim" role="status">preparing the preview…</p>`;
   if (!preview.ok)
-    return html`<p class="banner conflict"><b>This can't be undone: <span class="tag bad">${preview.code}</span></b> ${pathSpan(preview.path)}: ${safe(preview.reason)}.</p>
+    return html`<p class="banner conflict"><b>This can't be undone.</b> ${pathSpan(preview.path)}: ${safe(preview.reason)}. <span class="tag bad">${preview.code}</span></p>
       ${preview.diffs.length === 0 ? null : html`<h3>What changed since</h3>`}${preview.diffs.map((file) => diffTable(file))}`;
   const { files, diffs, stays } = preview;
   if (files.length === 0) return html`<p>There is nothing to undo.</p>`;

@@ -95,7 +95,7 @@ export class Claims {
    */
   untold(knowledge: Knowledge, file: ClaimedFile): readonly Claim[] {
     if (this.areOff) return [];
-    const claims = this.#byOthers(knowledge, this.#keysOf(file));
+    const claims = this.#byOthers(knowledge, () => this.#keysOf(file));
     return claims.length === 0 || this.#isTold(knowledge, file.key) ? [] : claims;
   }
 
@@ -141,7 +141,7 @@ export class Claims {
   concern(knowledge: Knowledge, deltas: readonly Delta[]): boolean {
     if (this.areOff) return false;
     const files = this.#concerned(knowledge, deltas);
-    return files.some((file) => this.#byOthers(knowledge, this.#keysOf(file)).length > 0);
+    return files.some((file) => this.#byOthers(knowledge, () => this.#keysOf(file)).length > 0);
   }
 
   /**
@@ -227,14 +227,10 @@ export class Claims {
   }
 
   /** Other sessions' claims on these files, or on all files. Some may have ended. */
-  #byOthers({ session }: Knowledge, keys?: readonly string[]): readonly Claim[] {
+  #byOthers({ session }: Knowledge, keys?: () => readonly string[]): readonly Claim[] {
     const asked = { sinceMs: this.#sinceMs(), notBy: session };
-    const { store } = this.#options;
-    const changes =
-      keys === undefined
-        ? store.changesSince(asked)
-        : keys.flatMap((key) => store.changesSince({ ...asked, key }));
-    return changes.length === 0 ? [] : claimsIn(changes, keys);
+    const changes = this.#options.store.changesSince(keys === undefined ? asked : { ...asked, keys });
+    return changes.length === 0 ? [] : claimsIn(changes, keys?.());
   }
 
   #sinceMs(): number {
@@ -249,7 +245,7 @@ export class Claims {
   async #busy({ session }: Knowledge, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
     const { store } = this.#options;
-    const changes = store.changesSince({ sinceMs: this.#sinceMs(), key: file.key });
+    const changes = store.changesSince({ sinceMs: this.#sinceMs(), keys: () => [file.key] });
     const claims = await inForce(store, claimsIn(changes, [file.key]));
     const own = claims.find((claim) => claim.session === session);
     const claim = claims.find((each) => each.session !== session);

@@ -38,7 +38,8 @@ function isSorted(value: unknown): boolean {
   const source = value as Record<string, unknown>;
   let last = '';
   for (const name in source) {
-    if (name < last || !isSorted(source[name])) return false;
+    const member = source[name];
+    if (name < last || (typeof member === 'object' && !isSorted(member))) return false;
     last = name;
   }
   return true;

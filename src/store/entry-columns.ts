@@ -166,9 +166,8 @@ export function pendingFrom(text: string, damaged: () => Fault): PendingChange {
 export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
   const isFound = plain !== undefined && column(plain) === plain && entry.path !== '';
-  const keys = [...entryKeys(entry)];
-  const needed = INDEXED.has(entry.kind) || !isFound ? keys : keys.filter((key) => key !== plain);
-  return needed.map(column);
+  if (!isFound || INDEXED.has(entry.kind)) return [...entryKeys(entry)].map(column);
+  return entry.key === undefined || entry.key === plain ? [] : [column(entry.key)];
 }
 
 const ESCAPED = '\u0001';

@@ -122,8 +122,8 @@ export interface AtLocked {
 /** A query for recent changes. */
 export interface RecentChanges {
   readonly sinceMs: number;
-  /** Only changes that touched this path. */
-  readonly key?: string;
+  /** Only changes that touched one of these paths. Called only if there are changes. */
+  readonly keys?: () => readonly string[];
   /** Only changes of other sessions than this one. */
   readonly notBy?: string;
 }

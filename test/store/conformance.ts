@@ -473,10 +473,12 @@ function recent(store: () => Store): void {
         .map((entry) => entry.change);
     expect(ids({ sinceMs: 10 })).toEqual(['c3', 'c2', 'c1']);
     expect(ids({ sinceMs: 11 })).toEqual(['c3', 'c2']);
-    expect(ids({ sinceMs: 0, key: `${ROOT}/a.ts` })).toEqual(['c3', 'c1']);
-    expect(ids({ sinceMs: 0, key: `${ROOT}/a.ts`, notBy: 't' })).toEqual(['c1']);
+    expect(ids({ sinceMs: 0, keys: () => [`${ROOT}/a.ts`] })).toEqual(['c3', 'c1']);
+    expect(ids({ sinceMs: 0, keys: () => [`${ROOT}/a.ts`], notBy: 't' })).toEqual(['c1']);
     expect(ids({ sinceMs: 0, notBy: 's' })).toEqual(['c3']);
-    expect(ids({ sinceMs: 0, key: `${ROOT}/c.ts` })).toEqual([]);
+    expect(ids({ sinceMs: 0, keys: () => [`${ROOT}/c.ts`] })).toEqual([]);
+    const both = { sinceMs: 0, keys: () => [`${ROOT}/a.ts`, `${ROOT}/c.ts`], notBy: 't' };
+    expect(ids(both)).toEqual(['c1']);
   });
 
   it('`changesSince` returns the change of a record for a pending change once, if it settled the change', async () => {

@@ -433,13 +433,15 @@ class RecentFollower {
     if (this.#changes.length > 2 * RECENT_ENTRIES) this.#changes = this.#changes.slice(-RECENT_ENTRIES);
   }
 
-  since({ sinceMs, key, notBy }: RecentChanges): readonly NewChangeEntry[] {
+  since({ sinceMs, keys, notBy }: RecentChanges): readonly NewChangeEntry[] {
     if (!this.#polling && performance.now() - this.#polledMs >= POLL_MS) void this.#poll();
-    const isWanted = ({ atMs, session, deltas }: NewChangeEntry): boolean =>
-      atMs >= sinceMs &&
-      session !== notBy &&
-      (key === undefined || deltas.some((each) => endsOf(each).includes(key)));
-    return this.#changes.filter(isWanted).sort((a, b) => b.atMs - a.atMs);
+    const recent = this.#changes.filter(({ atMs, session }) => atMs >= sinceMs && session !== notBy);
+    const wanted = recent.length === 0 ? undefined : keys?.();
+    const found =
+      wanted === undefined
+        ? recent
+        : recent.filter(({ deltas }) => deltas.flatMap(endsOf).some((end) => wanted.includes(end)));
+    return found.sort((a, b) => b.atMs - a.atMs);
   }
 
   async #poll(): Promise<void> {

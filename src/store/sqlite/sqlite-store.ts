@@ -327,14 +327,14 @@ class SqliteStore implements Store {
     return read;
   }
 
-  changesSince({ sinceMs, key, notBy = '' }: RecentChanges): readonly ChangeEntry[] {
+  changesSince({ sinceMs, keys, notBy = '' }: RecentChanges): readonly ChangeEntry[] {
     return this.#db.attempt(() => {
       if (this.#isAlone(notBy, sinceMs)) return [];
       const by = column(notBy);
       const rows =
-        key === undefined
+        keys === undefined
           ? this.#db.sql(SELECT_CHANGES).all(by, sinceMs)
-          : this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs);
+          : keys().flatMap((key) => this.#db.sql(SELECT_CHANGES_OF).all(column(key), by, sinceMs));
       return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt<'change'>(seq));
     });
   }

@@ -123,6 +123,8 @@ interface NamedInside {
   readonly parts: readonly string[];
   /** The resolved path, assuming that it contains no link. */
   readonly path: ResolvedPath;
+  /** The glob or folder that protects that path. */
+  readonly protectedBy: string | undefined;
 }
 
 /**
@@ -152,9 +154,15 @@ export class WorkspacePaths {
     return named;
   }
 
-  /** Forgets what paths mean, after a root was removed. */
+  /** Forgets what paths mean, after a root was added or removed. */
   forget(): void {
     this.#remembered.clear();
+  }
+
+  /** A path, and the glob or folder that protects it. */
+  reached(root: Root, parts: readonly string[], given: string): Pick<NamedInside, 'path' | 'protectedBy'> {
+    const path = this.resolved(root, parts, given);
+    return { path, protectedBy: this.protects(path) };
   }
 
   resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
@@ -228,7 +236,7 @@ export class WorkspacePaths {
     const home = this.#home(lexical);
     if (home === undefined) return { kind: 'escapes' };
     const { root, parts } = home;
-    return { kind: 'inside', root, parts, path: this.resolved(root, parts, input) };
+    return { kind: 'inside', root, parts, ...this.reached(root, parts, input) };
   }
 
   /**

@@ -151,6 +151,7 @@ export class Workspace {
     const { roots } = openRoots([folder], [], this.guarantee);
     this.#roots.push(...roots);
     this.#extraRoots.push(...roots.map(({ canonical }) => canonical));
+    this.#paths.forget();
     return isMade ? 'made' : 'there';
   }
 
@@ -189,8 +190,8 @@ export class Workspace {
       return refused(refusalOf({ kind: 'escapes' }, { path: input, action }));
     }
     const plain = walked.parts === parts && walked.root === root;
-    const path = plain ? named.path : this.#paths.resolved(walked.root, walked.parts, input);
-    const glob = this.protectsFrom(path, action);
+    const { path, protectedBy } = plain ? named : this.#paths.reached(walked.root, walked.parts, input);
+    const glob = this.#unlessReleased(protectedBy, path, action);
     if (glob !== undefined) {
       walked.dir.close();
       return refused({ code: 'PROTECTED', action, path: input, next: 'ask_human', detail: { reason: glob } });
@@ -317,7 +318,10 @@ export class Workspace {
 
   /** Like `protects`, for one action: some globs do not apply to commands or to undoing them. */
   protectsFrom(path: ResolvedPath, action: Action): string | undefined {
-    const glob = this.#paths.protects(path);
+    return this.#unlessReleased(this.#paths.protects(path), path, action);
+  }
+
+  #unlessReleased(glob: string | undefined, path: ResolvedPath, action: Action): string | undefined {
     if (glob === undefined || (action !== 'run' && action !== 'undo') || this.#sealed.includes(glob))
       return glob;
     return this.#released.protects(path.relative, path.key) === undefined ? glob : undefined;

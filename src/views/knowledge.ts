@@ -198,40 +198,33 @@ export class Knowledge {
     return this.#noted(next, earlier, entry);
   }
 
-  #noted(next: Sighting, old: Sighting | undefined, entry: NewEntry): Sighting | Promise<Sighting> {
-    const known = afterView(old, next);
-    const evicting = isAdded(known, old) ? this.#state.room.for([{ next: known, old }]) : undefined;
-    if (evicting === undefined) return this.#write([], { next, old, known, entry });
-    // If the store cannot count the files now, exceed the limit rather than lose the view.
-    return evicting
-      .catch(noneIfStoreFails)
-      .then((evicted) => this.#write(this.#evictedRows(evicted), { next, old, known, entry }));
-  }
-
-  #write(
-    evicted: readonly StoredView[],
-    {
-      next,
-      old,
-      known,
-      entry,
-    }: {
-      readonly next: Sighting;
-      readonly old: Sighting | undefined;
-      readonly known: Sighting;
-      readonly entry: NewEntry;
-    },
+  /** `evicted`: what is forgotten for the view; undefined if that is not decided yet. */
+  #noted(
+    next: Sighting,
+    old: Sighting | undefined,
+    entry: NewEntry,
+    evicted?: readonly StoredView[],
   ): Sighting | Promise<Sighting> {
     const { call } = this;
+    const known = afterView(old, next);
+    if (evicted === undefined && isAdded(known, old)) {
+      const evicting = this.#state.room.for([{ next: known, old }]);
+      // If the store cannot count the files now, exceed the limit rather than lose the view.
+      if (evicting !== undefined)
+        return evicting
+          .catch(noneIfStoreFails)
+          .then((gone) => this.#noted(next, old, entry, this.#evictedRows(gone)));
+    }
     const isRepeated = isSameView(old, known, this.#options.policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS);
-    const views = isRepeated || call !== undefined ? evicted : [...evicted, this.#row(known)];
+    const now = isRepeated || call !== undefined ? [] : [this.#row(known)];
+    const views = evicted === undefined ? now : [...evicted, ...now];
     const noted = this.#store.note({ views, entries: [entry] });
-    const shows = (): Sighting => {
+    const shown = (): Sighting => {
       if (call !== undefined && !sawAll(old, next)) call.showsMore = true;
       if (call !== undefined && !isRepeated) this.#noteAtAnswer(call, known, next);
       return known;
     };
-    return noted === undefined ? shows() : noted.then(shows);
+    return noted === undefined ? shown() : noted.then(shown);
   }
 
   /** The rest of a sighting, which the session may have lost since it was recalled. */

@@ -152,9 +152,8 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
       served = undefined;
     },
     sessionEnded: (hint) => {
-      served?.ready
-        .then(({ pool }) => pool.end(hint))
-        .catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
+      const ended = served?.now?.pool.end(hint) ?? served?.ready.then(({ pool }) => pool.end(hint));
+      ended?.catch((error: unknown) => log(`a session could not be closed: ${String(error)}`));
     },
   };
 }

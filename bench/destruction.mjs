@@ -2,7 +2,7 @@
 //   node bench/destruction.mjs [--files 5000] [--only TEXT]      prints the rows
 // The figures are milliseconds of processor time, with that of git, in a process that stays.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,54 +28,59 @@ const LINES = [
 ];
 
 export async function rows({ files = 5000, only = '' } = {}) {
-  const found = [];
-  for (const each of LINES.filter(({ line }) => line.includes(only))) {
-    const { cpu, processes } = await measured(each, files);
-    const bar = BARS[files > 50_000 ? 'large' : each.bar];
-    found.push({
-      name: `before \`${each.line}\`, ${files} files: CPU ms`,
-      value: round(cpu),
-      bar: `<= ${bar}`,
-    });
-    found.push({ name: `before \`${each.line}\`, ${files} files: git processes`, value: processes });
-  }
-  return found;
-}
-
-async function measured({ line, make = 'true' }, files) {
+  const lines = LINES.filter(({ line }) => line.includes(only));
   const base = realpathSync(mkdtempSync(join(homedir(), '.lookfirst-bench-')));
   const world = { root: join(base, 'work'), state: join(base, 'state'), env: { ...process.env } };
   mkdirSync(world.root);
   fill(world.root, files);
   const git =
     'git init -q -b main && git config user.name a && git config user.email a@b && git config gc.auto 0';
-  execFileSync('sh', ['-ec', `${git}; git add .; git commit -qm one; sleep 1.1; ${make}`], {
-    cwd: world.root,
-  });
+  const made = lines.map(({ make = 'true' }) => make).join('; ');
+  execFileSync(
+    'sh',
+    ['-ec', `${git}; git add .; git commit -qm one; sleep 1.1; ${made}; sleep 1.1; git status -s`],
+    {
+      cwd: world.root,
+    },
+  );
   const hooks = new Hooks(world);
+  const found = [];
   try {
-    const ask = (call) =>
-      hooks.send({ session: 's', event: 'before', call, action: 'run', input: { command: line } });
-    const done = (call) =>
-      hooks.send({ session: 's', event: 'after', call, action: 'run', input: { command: line }, output: '' });
-    for (let at = 0; at < 3; at += 1) await ask(`w${at}`).then(() => done(`w${at}`));
-    let cpu = 0;
-    let processes = 0;
-    for (let at = 0; at < ROUNDS; at += 1) {
-      const trace = join(base, `trace${at}`);
-      process.env.GIT_TRACE2 = trace;
-      const before = cpuMs();
-      await ask(`c${at}`);
-      cpu += cpuMs() - before;
-      delete process.env.GIT_TRACE2;
-      processes = startsIn(trace);
-      await done(`c${at}`);
+    for (const { line, bar } of lines) {
+      const { cpu, processes } = await measured(hooks, base, line);
+      found.push({
+        name: `before \`${line}\`, ${files} files: CPU ms`,
+        value: round(cpu),
+        bar: `<= ${BARS[files > 50_000 ? 'large' : bar]}`,
+      });
+      found.push({ name: `before \`${line}\`, ${files} files: git processes`, value: processes });
     }
-    return { cpu: cpu / ROUNDS, processes };
   } finally {
     await hooks.close();
     removeLayer({ folder: base });
   }
+  return found;
+}
+
+async function measured(hooks, base, line) {
+  const event = { session: line, action: 'run', input: { command: line } };
+  const ask = (call) => hooks.send({ ...event, event: 'before', call });
+  const done = (call) => hooks.send({ ...event, event: 'after', call, output: '' });
+  for (let at = 0; at < 3; at += 1) await ask(`w${at}`).then(() => done(`w${at}`));
+  let cpu = 0;
+  let processes = 0;
+  for (let at = 0; at < ROUNDS; at += 1) {
+    const trace = join(base, `trace${at}`);
+    process.env.GIT_TRACE2 = trace;
+    const before = cpuMs();
+    await ask(`c${at}`);
+    cpu += cpuMs() - before;
+    delete process.env.GIT_TRACE2;
+    processes = startsIn(trace);
+    rmSync(trace, { force: true });
+    await done(`c${at}`);
+  }
+  return { cpu: cpu / ROUNDS, processes };
 }
 
 /** Files in folders of 100, as in a project. */

@@ -11,7 +11,7 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { authorOf, filledLines, isOwnRepository, keptBytes } from './authors.ts';
 import { existsAt, readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
-import { isOutput } from './outputs.ts';
+import { outputTest } from './outputs.ts';
 import type { World } from './world.ts';
 
 /** A notice names at most this many lost things and counts the rest. */
@@ -159,6 +159,7 @@ async function lostFiles(
   const { session } = knowledge;
   const changed = deltas.filter(({ before, after }) => !sameContent(before, after));
   const arrived = new Set(changed.flatMap(({ after }) => hashOf(after)));
+  const isOutput = outputTest(world);
   const left = new Set(byPath(changed).flatMap(({ before }) => hashOf(before)));
   const candidates = changed.filter(
     ({ key, relative, before, after }) =>
@@ -167,7 +168,7 @@ async function lostFiles(
       !hashOf(before).some((hash) => arrived.has(hash)) &&
       !gits.some(({ folder }) => key.startsWith(`${folder}/`)) &&
       !/(^|\/)\.git$/.test(relative) &&
-      !isOutput(world, relative),
+      !isOutput(relative),
   );
   const own = await ownRepositories(world, knowledge, { ...command, deltas: candidates });
   const others = candidates.filter(({ key }) => !own.some((folder) => key.startsWith(`${folder}/.git/`)));

@@ -1,4 +1,4 @@
-import { matchingGlob } from '../text/glob/glob.ts';
+import { policyGlobMatcher } from '../text/glob/glob.ts';
 import type { World } from './world.ts';
 
 /** Folders with results of builds, in addition to those that `commands.scratch` lists. */
@@ -11,12 +11,21 @@ export function isMadeBeside(path: string): boolean {
   return MADE.test(path);
 }
 
-/** True for a file that tools can make again: packages, caches, results of builds, logs. */
-export function isOutput({ policy }: Pick<World, 'policy'>, relative: string): boolean {
-  const globs = [...policy.commands.scratch, ...OUTPUTS];
-  const parts = relative.split('/');
-  return (
-    isMadeBeside(relative) ||
-    parts.some((_, at) => matchingGlob(globs, parts.slice(0, at + 1).join('/')) !== undefined)
-  );
+/**
+ * The test that is true for a file that tools can make again: packages, caches, results of builds,
+ * logs. Paths are relative to a root. Remembers folders, so a caller uses one test for many files.
+ */
+export function outputTest({ policy }: Pick<World, 'policy'>): (relative: string) => boolean {
+  const matchers = [...policy.commands.scratch, ...OUTPUTS].map(policyGlobMatcher);
+  const known = new Map<string, boolean>();
+  const isOutput = (path: string): boolean => {
+    const slash = path.lastIndexOf('/');
+    return (slash > 0 && isFolderOfOutput(path.slice(0, slash))) || matchers.some((matches) => matches(path));
+  };
+  const isFolderOfOutput = (folder: string): boolean => {
+    const found = known.get(folder) ?? isOutput(folder);
+    known.set(folder, found);
+    return found;
+  };
+  return (relative) => isMadeBeside(relative) || isOutput(relative);
 }

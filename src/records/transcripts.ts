@@ -4,7 +4,7 @@ import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
 import { recordedLine, type ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
-import { isOutput } from '../gate/outputs.ts';
+import { outputTest } from '../gate/outputs.ts';
 import type { RecordedCall } from '../history/accesses-of.ts';
 import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
 import { detectFormat, formatNamed } from '../history/detect.ts';
@@ -159,6 +159,7 @@ type Found = AuditFinding extends infer Each
   : never;
 
 class Auditor implements FoldObserver {
+  readonly #isOutput = outputTest({ policy: PRESETS.default });
   readonly #options: HistoryOptions;
   readonly #findings: AuditFinding[] = [];
   /** Commands without a result yet, and `answered` for those that have one: some clients record a call again. */
@@ -232,7 +233,7 @@ class Auditor implements FoldObserver {
 
   /** True for a folder that tools make again, such as `node_modules` and `dist`. */
   #isMade(path: string): boolean {
-    return isOutput({ policy: PRESETS.default }, relative(this.#options.root ?? '/', path));
+    return this.#isOutput(relative(this.#options.root ?? '/', path));
   }
 
   #isOurs(path: string): boolean {

@@ -17,7 +17,7 @@ import { commitOf, detachedOnly, hasHistory, type LoggedRef, stashesIn } from '.
 import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
 import { listedNames } from '../../process/named-files.ts';
 import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../process/own-files.ts';
-import { isOutput } from '../outputs.ts';
+import { outputTest } from '../outputs.ts';
 import type { World } from '../world.ts';
 import { MAX_FILE_BYTES } from './keep.ts';
 
@@ -74,12 +74,14 @@ export class Threats {
   readonly #where: ThreatsOptions['where'];
   readonly #signal: AbortSignal;
   readonly #isPassing = passingTest();
+  readonly #isOutput: (relative: string) => boolean;
   readonly #found = new Map<string, Threat>();
   readonly #saved = new Map<string, Saved>();
   #lines = 0;
 
   constructor(world: World, { cwd, where, signal }: ThreatsOptions) {
     this.#world = world;
+    this.#isOutput = outputTest(world);
     this.#cwd = cwd;
     this.#where = where;
     this.#signal = signal;
@@ -448,7 +450,7 @@ export class Threats {
   #isMade(path: string): boolean {
     if (this.#where === 'outside') return this.#isPassing(path);
     const top = this.#tops().find((each) => isWithin(path, each)) ?? dirname(path);
-    return isWithin(path, this.#world.home) || isOutput(this.#world, relative(top, path) || basename(path));
+    return isWithin(path, this.#world.home) || this.#isOutput(relative(top, path) || basename(path));
   }
 
   #tops(): readonly string[] {

@@ -10,7 +10,7 @@ import { entriesOf, entriesToKeep } from '../../process/own-files.ts';
 import type { Found, Located } from '../../workspace/workspace.ts';
 import { fileState, foundAt, reachOutside, readableAt, stateOfLocated, stateWithoutBytes } from '../found.ts';
 import { keepBytesOf, syncImages } from '../old-bytes.ts';
-import { isOutput } from '../outputs.ts';
+import { outputTest } from '../outputs.ts';
 import type { World } from '../world.ts';
 import type { EndState } from './known-after.ts';
 
@@ -193,7 +193,8 @@ export async function keepOwnFiles(
 ): Promise<{ readonly trees: readonly WholeTree[]; readonly uncovered: string | undefined }> {
   const trees = treesIn(world, threatened);
   const listed = trees.map((tree) => entriesOf(tree));
-  const ignored = threatened.ignored.flatMap((each) => belowIgnored(world, each));
+  const isOutput = outputTest(world);
+  const ignored = threatened.ignored.flatMap((each) => belowIgnored(world, each, isOutput));
   // Git's own list leaves out the file that names a worktree's git folder.
   const pointers = threatened.worktrees.map((top) => `${top}/.git`);
   const paths = [...listed.flatMap((each) => each ?? []), ...pointers, ...ignored.slice(0, MAX_LISTED)];
@@ -228,14 +229,18 @@ function treesIn({ workspace }: World, { harm, roots, nested }: Threatened): rea
 }
 
 /** The files of one entry of git's list of ignored paths. Empty for the results of builds. */
-function belowIgnored(world: World, { root, path: ignored }: IgnoredPath): readonly string[] {
+function belowIgnored(
+  world: World,
+  { root, path: ignored }: IgnoredPath,
+  isOutput: (relative: string) => boolean,
+): readonly string[] {
   const relative = ignored.replace(/\/$/, '');
   const folder = `${root}/${relative}`;
-  if (isOutput(world, relative) || isWithin(folder, world.home)) return [];
+  if (isOutput(relative) || isWithin(folder, world.home)) return [];
   if (relative === ignored) return [folder];
   // List one entry too many if there are too many, so that the caller notices it.
   const inside = entriesOf({ folder, entries: 'all' }) ?? Array<string>(MAX_LISTED + 1).fill(folder);
-  return inside.filter((each) => !isOutput(world, each.slice(root.length + 1)));
+  return inside.filter((each) => !isOutput(each.slice(root.length + 1)));
 }
 
 /** The entries of kept trees that the command has added. */

@@ -7,7 +7,7 @@ import type { Action } from '../../model/verdict.ts';
 import { gitFolderOf, ignoredByGit, repositoryAround } from '../../process/git.ts';
 import { GitCopies } from '../../process/git-copies.ts';
 import { entriesOf, isThere, linkedTo, realFolder } from '../../process/own-files.ts';
-import { isOutput } from '../outputs.ts';
+import { outputTest } from '../outputs.ts';
 import type { World } from '../world.ts';
 import { type Threat, Threats } from './at-risk.ts';
 import type { LinePlace, ShellChange } from './line-changes.ts';
@@ -93,10 +93,11 @@ async function threatsOutside(
   const found = await new Threats(world, { cwd: place.cwd, where: 'outside', signal }).of(sweeps, named);
   const copies = new GitCopies(world.processes.gitFacts, { signal, folders: [], search: 'checkouts' });
   const held = await copies.heldAmong(found.filter(({ why }) => why === 'at-work'));
+  const isOutput = outputTest(world);
   const left: Threat[] = [];
   for (const threat of found) {
     const { path, kind, why } = threat;
-    if (held.has(path) || (isOutput(world, path.slice(1)) && (await isIgnored(path, why)))) continue;
+    if (held.has(path) || (isOutput(path.slice(1)) && (await isIgnored(path, why)))) continue;
     left.push(kind === 'file' ? { ...threat, why: 'outside' } : threat);
   }
   return left;

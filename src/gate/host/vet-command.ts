@@ -3,7 +3,7 @@ import type { Refusal, RefusalCode } from '../../model/verdict.ts';
 import { repositoryAround } from '../../process/git.ts';
 import type { GitCopies } from '../../process/git-copies.ts';
 import { statusOf } from '../../process/git-status.ts';
-import { isMadeBeside, isOutput } from '../outputs.ts';
+import { isMadeBeside, outputTest } from '../outputs.ts';
 import type { Denied } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
@@ -143,11 +143,12 @@ async function existingNowhereElse(
       : { each };
   });
   const held = await copies.heldAmong(places.filter((place) => place.path !== undefined));
+  const isOutput = outputTest(world);
   const found: Lost[] = [];
   for (const { each, path, relative } of places) {
     if (path === undefined) found.push(each);
     else if (held.has(path) || (await isOwnWork(scene, path, 'any'))) continue;
-    else if (!isOutput(world, relative) || !(await isMadeAgain(path))) found.push(each);
+    else if (!isOutput(relative) || !(await isMadeAgain(path))) found.push(each);
   }
   return found;
 }

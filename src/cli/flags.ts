@@ -83,7 +83,7 @@ export const SCOPE_FLAGS: TableOf<'root' | 'all'> = {
   all: toggle('every workspace on this machine'),
 };
 
-export const SINCE: Flag<number> = moment('nothing before this time: 30m, 2h or 3d ago, or ISO 8601');
+export const SINCE: Flag<number> = moment('only what happened since: 30m, 2h or 3d ago, or ISO 8601');
 
 /** The values of the flags that select journal entries. */
 interface FilterFlags {
@@ -178,7 +178,7 @@ export function httpFlag(about: string): Flag<{ readonly port?: number }> {
 }
 
 export const SERVED_SESSION: Flag<string> = parsed(
-  ['ID', 'the session for calls that name none (LOOKFIRST_SESSION)'],
+  ['ID', "the session for calls that don't name one (LOOKFIRST_SESSION)"],
   (id) => (isSessionId(id) ? id : undefined),
   () => 'Use up to 200 printable characters.',
 );

@@ -15,7 +15,6 @@ import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import { type Starter, usualStarter } from '../clients/launch.ts';
-import type { HookRequest } from '../clients/pieces.ts';
 import type { ConfigureReport, ConfigureRequest, Sharing } from '../clients/plan.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
@@ -145,7 +144,10 @@ async function configure(
 async function printAdded(
   { terminal, flags }: Cli,
   { action, client, proxy, dryRun }: ConfigureRequest,
-  { reports, hooks }: { readonly reports: readonly ConfigureReport[]; readonly hooks: HookRequest },
+  {
+    reports,
+    hooks,
+  }: { readonly reports: readonly ConfigureReport[]; readonly hooks: NonNullable<ConfigureRequest['hooks']> },
 ): Promise<void> {
   const isNew = reports.some((report) => report.ok && report.did !== 'nothing');
   if (action !== 'init' || !isNew || flags.json === true) return;

@@ -217,14 +217,12 @@ export function viewsOf(access: Access, result: RecordedResult, locate: Locate):
   }
 }
 
-function answerOf(result: RecordedResult): Answer {
-  const { ok, flagged, text, stdout: output, page, countsEmptyEnd = false, outcome } = result;
-  const texts = text === undefined ? undefined : [text];
-  return { ok, flagged, texts, output, page, countsEmptyEnd, revision: outcome?.revision };
+function answerOf({ text, ...answer }: RecordedResult): Answer {
+  return { ...answer, texts: text === undefined ? undefined : [text] };
 }
 
 function isDone(result: RecordedResult): boolean {
-  return result.flagged || result.outcome !== undefined || DONE.test(result.text ?? '');
+  return result.flagged || result.done === true || DONE.test(result.text ?? '');
 }
 
 function writeView(access: WriteAccess, result: RecordedResult): TranscriptView {
@@ -254,7 +252,7 @@ function editView(access: EditAccess, result: RecordedResult): TranscriptView {
 }
 
 function revisionOf(access: WriteAccess | EditAccess, result: RecordedResult): { revision?: string } {
-  const revision = result.outcome?.revision ?? changedRevision(result.text ?? '', access.given);
+  const revision = result.revision ?? changedRevision(result.text ?? '', access.given);
   return revision === undefined ? {} : { revision };
 }
 

@@ -1,18 +1,15 @@
-import type { RecordedPage } from '../dialect/calls/answer.ts';
-import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
+import type { Answer } from '../dialect/calls/answer.ts';
+import { defined, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { type Span, splitLines } from '../text/lines.ts';
 import type { TranscriptView } from './history-sighting.ts';
 
-/** The result of a tool call, in a form that is independent of the host. */
-export interface RecordedResult {
+/**
+ * The result of a tool call in a transcript. `flagged` is false if the host does not mark results as
+ * success or failure: a call then counts as successful only if its text proves it.
+ */
+export interface RecordedResult extends Omit<Answer, 'texts' | 'media'> {
   readonly id: string;
-  readonly ok: boolean;
-  /**
-   * True if the host marks results as success or failure. Without such a mark, a call counts as
-   * successful only if its text proves it.
-   */
-  readonly flagged: boolean;
   /**
    * True if the call is a command that ended with success, whatever it printed. Without it, `ok` says
    * so, which for commands also means that the output is known to be complete.
@@ -20,12 +17,6 @@ export interface RecordedResult {
   readonly ended?: boolean | undefined;
   /** The text that the model was shown; undefined if the record does not keep it. */
   readonly text?: string | undefined;
-  /** True if the host numbers the empty line after a final newline. */
-  readonly countsEmptyEnd?: boolean;
-  /** The command's standard output alone, if `text` contains more than that. If absent, use `text`. */
-  readonly stdout?: string | undefined;
-  /** The lines that a read returned, if the host recorded them in addition to the text. */
-  readonly page?: RecordedPage | undefined;
   /** The edit that the call made and the file's text before it, if the host recorded both. */
   readonly edited?: Edited | undefined;
   /** The whole file before a write, if the host recorded it; null if the write created the file. */
@@ -35,27 +26,22 @@ export interface RecordedResult {
    * replace the parts that would be derived from the call's arguments.
    */
   readonly views?: readonly TranscriptView[] | undefined;
-  /**
-   * Present for Lookfirst's own tools: the revision in the result, and whether the session has seen
-   * the whole file.
-   */
-  readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
+  /** True if an answer of Lookfirst's own tools says that the call succeeded. */
+  readonly done?: true;
   readonly atMs?: number | undefined;
   /** Id of the message that contains the result, if messages have ids. */
   readonly message?: string | undefined;
 }
 
-/**
- * The outcome in a result of Lookfirst's own tools: `refused`, or the revision and completeness
- * that a success reports. Empty for results of other tools.
- */
-export function outcomeIn(result: JsonRecord): Pick<RecordedResult, 'outcome'> & { readonly refused?: true } {
+/** The outcome in a result of Lookfirst's own tools. Empty for results of other tools. */
+export function outcomeIn(
+  result: JsonRecord,
+): Pick<RecordedResult, 'done' | 'revision'> & { readonly refused?: true } {
   const outcome = objectIn(objectIn(result, '_meta') ?? {}, OUTCOME_KEY);
-  if (!isRecord(outcome)) return {};
-  if (outcome['ok'] !== true) return { refused: true };
-  const revision = stringIn(outcome, 'revision');
-  const complete = outcome['complete'] === true;
-  return { outcome: { complete, ...(revision === undefined ? {} : { revision }) } };
+  if (outcome === undefined) return {};
+  return outcome['ok'] === true
+    ? { done: true, ...defined({ revision: stringIn(outcome, 'revision') }) }
+    : { refused: true };
 }
 
 /** An edit of a file: the text before it, and the replaced spans. */

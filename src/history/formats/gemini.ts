@@ -89,7 +89,7 @@ function outputIn(call: JsonRecord, id: string): string | undefined {
   return response === undefined ? undefined : stringIn(response, 'output');
 }
 
-type Detail = Pick<RecordedResult, 'text' | 'ended' | 'page' | 'stdout' | 'edited' | 'before'> & {
+type Detail = Pick<RecordedResult, 'text' | 'ended' | 'page' | 'output' | 'edited' | 'before'> & {
   readonly failed: boolean;
 };
 
@@ -99,7 +99,7 @@ function detailOf(call: JsonRecord, output: string | undefined): Detail {
   if (page !== undefined) return { failed: false, text: output, page };
   const command = geminiOutput(output);
   if (command !== undefined)
-    return { failed: !command.ok, ended: command.ended, text: output, stdout: command.stdout };
+    return { failed: !command.ok, ended: command.ended, text: output, output: command.stdout };
   return { failed: false, text: output, edited: editedIn(call), before: beforeIn(call) };
 }
 

@@ -179,8 +179,8 @@ function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): vo
   const text = textOf(item['output']);
   const command = shellOutput(item) ?? (text === undefined ? undefined : codexOutput(text));
   const flagged = command !== undefined;
-  const { ok = true, ended, stdout } = command ?? {};
-  fold.result({ id, ok, flagged, ended, text, stdout, atMs });
+  const { ok = true, ended, stdout: output } = command ?? {};
+  fold.result({ id, ok, flagged, ended, text, output, atMs });
 }
 
 const WALL_TIME = /^Wall time: [^\n]*\nOutput:\s*$/;

@@ -4,24 +4,28 @@ import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } fr
 import { deniedOnStderr, optionalText, payloadText, sessionOf, workspaceRoots } from './payload.ts';
 
 /**
- * One of the clients whose events have Claude Code's form: a JSON object with `hook_event_name`, for
- * calls also with `tool_name` and `tool_input`.
+ * Events in the form of Claude Code: a JSON object with `hook_event_name`, for calls also with
+ * `tool_name` and `tool_input`.
  */
-interface CommonForm {
-  readonly name: HostName;
-  readonly projectVariable?: string;
+interface EventForm {
   /** The fields that may hold the session id, the usual one first. */
   readonly sessionFields: readonly [string, ...string[]];
   /** The field that names the turn; absent if the client sends none. */
   readonly turnField?: string;
   /** The client's names of events. It may send others, which the gate ignores. */
   readonly events: ReadonlyMap<string, Exclude<HookEvent['kind'], 'rewound' | 'other'>>;
-  /** The events whose answer may carry a context that the model reads. */
-  readonly withContext: ReadonlySet<string>;
   /** The result of a call; default: the field `tool_response`. */
   response?(payload: JsonRecord): unknown;
   /** The error in the response to a failed call, of a client without an event for failures. */
   errorIn?(response: unknown): string | undefined;
+}
+
+/** One of the clients whose events and answers have Claude Code's form. */
+export interface CommonForm extends EventForm {
+  readonly name: HostName;
+  readonly projectVariable?: string;
+  /** The events whose answer may carry a context that the model reads. */
+  readonly withContext: ReadonlySet<string>;
   denial(reason: string, eventName: string): JsonRecord;
   context(text: string, eventName: string): JsonRecord;
 }
@@ -48,7 +52,8 @@ function printed(answer: JsonRecord): HookAnswer {
   return { ...SILENT, stdout: JSON.stringify(answer) };
 }
 
-function understand(form: CommonForm, payload: JsonRecord): HookEvent | Malformed {
+/** Reads an event of this form. */
+export function understand(form: EventForm, payload: JsonRecord): HookEvent | Malformed {
   const { sessionFields, turnField, events } = form;
   const session = sessionOf(payload, ...sessionFields);
   if (session === undefined) return { kind: 'malformed', reason: `the event has no ${sessionFields[0]}` };
@@ -78,7 +83,7 @@ function understand(form: CommonForm, payload: JsonRecord): HookEvent | Malforme
 }
 
 function toolEvent(
-  form: CommonForm,
+  form: EventForm,
   payload: JsonRecord,
   {
     context,

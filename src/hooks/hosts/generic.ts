@@ -2,7 +2,21 @@ import { isAbsolute } from 'node:path';
 import { HOSTS } from '../../dialect/calls/hosts/hosts.ts';
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
-import { optionalText, payloadText, workspaceRoots } from './payload.ts';
+import { understand } from './common-form.ts';
+import { payloadText } from './payload.ts';
+
+const EVENTS = [
+  ...(['before', 'after', 'failed', 'prompt', 'start'] as const),
+  ...(['compacted', 'agent-start', 'agent-stop', 'turn-end', 'end'] as const),
+];
+const FORM = {
+  sessionFields: ['session'],
+  turnField: 'turn',
+  events: new Map(EVENTS.map((name) => [name, name])),
+} as const;
+const ACTIONS = Object.keys(HOSTS.find(({ id }) => id === 'generic')?.tools ?? {});
+/** The arguments of actions. A call with one of them concerns files. */
+const ARGUMENTS = ['path', 'content', 'old_string', 'source', 'destination', 'patch', 'command'];
 
 /**
  * The generic form of events, for agent programs that Lookfirst does not know by name
@@ -12,67 +26,36 @@ import { optionalText, payloadText, workspaceRoots } from './payload.ts';
 export const GENERIC: Host = {
   name: 'generic',
   contextBefore: true,
-  understand,
+  understand(payload): HookEvent | Malformed {
+    const mistake = mistakeIn(payload);
+    if (mistake !== undefined) return { kind: 'malformed', ...mistake };
+    const { agent, event, transcript, roots, action, input, call, output, resumed } = payload;
+    return understand(FORM, {
+      ...payload,
+      ...{ agent_id: agent, hook_event_name: event, transcript_path: transcript, workspace_roots: roots },
+      ...{ tool_name: action, tool_input: input, tool_use_id: call, tool_response: output },
+      source: resumed === true ? 'resume' : 'startup',
+    });
+  },
   answer(reply): HookAnswer {
     if (reply.verdict === 'pass') return { ...SILENT, stdout: JSON.stringify(reply) };
     return { stdout: JSON.stringify(reply), stderr: `${reply.reason}\n`, exitCode: 2 };
   },
 };
 
-const PLAIN = ['compacted', 'agent-start', 'agent-stop', 'turn-end', 'end'] as const;
-const EVENTS = ['before', 'after', 'failed', 'prompt', 'start', ...PLAIN];
-const ACTIONS = Object.keys(HOSTS.find(({ id }) => id === 'generic')?.tools ?? {});
-/** The arguments of actions. A call with one of them concerns files. */
-const ARGUMENTS = ['path', 'content', 'old_string', 'source', 'destination', 'patch', 'command'];
-
-function understand(payload: JsonRecord): HookEvent | Malformed {
-  const id = payloadText(payload['session']);
-  if (id === undefined) return malformed('the event has no session');
-  const agent = payloadText(payload['agent']);
-  const context = {
-    session: agent === undefined ? id : `${id}/${agent}`,
-    ...optionalText('turn', payload['turn']),
-    ...optionalText('cwd', payload['cwd']),
-    ...optionalText('transcript', payload['transcript']),
-    ...workspaceRoots(payload['roots']),
-  };
-  if (context.cwd !== undefined && !isAbsolute(context.cwd))
-    return malformed(`cwd must be an absolute path, not "${context.cwd}"`);
-  const event = payloadText(payload['event']);
-  const plain = PLAIN.find((kind) => kind === event);
-  if (plain !== undefined) return { ...context, kind: plain };
-  switch (event) {
-    case 'before':
-    case 'after':
-    case 'failed':
-      return toolEvent(payload, context, event);
-    case 'prompt':
-      return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };
-    case 'start':
-      return { ...context, kind: 'start', source: payload['resumed'] === true ? 'resumed' : 'new' };
-    case undefined:
-      return { ...context, kind: 'other' };
-    default:
-      return { ...malformed(unknownWord('event', event, EVENTS)), isUnknownEvent: true };
-  }
-}
-
-function toolEvent(
-  payload: JsonRecord,
-  context: Pick<HookEvent, 'session'>,
-  kind: 'before' | 'after' | 'failed',
-): HookEvent | Malformed {
-  const tool = payloadText(payload['action']);
-  if (tool === undefined) return malformed('the event has no action');
-  if (isMistaken(tool, payload['input'])) return malformed(unknownWord('action', tool, ACTIONS));
-  const call = { ...context, tool, input: payload['input'], ...optionalText('call', payload['call']) };
-  if (kind === 'before') return { ...call, kind };
-  if (kind === 'after') return { ...call, kind, response: payload['output'] };
-  return { ...call, kind, error: payloadText(payload['error']) ?? '' };
-}
-
-function malformed(reason: string): Malformed {
-  return { kind: 'malformed', reason };
+function mistakeIn({ session, cwd, event, action, input }: JsonRecord): Omit<Malformed, 'kind'> | undefined {
+  if (payloadText(session) === undefined) return { reason: 'the event has no session' };
+  const folder = payloadText(cwd);
+  if (folder !== undefined && !isAbsolute(folder))
+    return { reason: `cwd must be an absolute path, not "${folder}"` };
+  const name = payloadText(event);
+  if (name === undefined) return undefined;
+  if (!EVENTS.some((known) => known === name))
+    return { reason: unknownWord('event', name, EVENTS), isUnknownEvent: true };
+  if (name !== 'before' && name !== 'after' && name !== 'failed') return undefined;
+  const tool = payloadText(action);
+  if (tool === undefined) return { reason: 'the event has no action' };
+  return isMistaken(tool, input) ? { reason: unknownWord('action', tool, ACTIONS) } : undefined;
 }
 
 /**

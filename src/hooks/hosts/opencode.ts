@@ -1,6 +1,17 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
+import { understand } from './common-form.ts';
 import { optionalText, payloadText } from './payload.ts';
+
+const FORM = {
+  sessionFields: ['sessionID'],
+  turnField: 'turn',
+  events: new Map([
+    ['tool.execute.before', 'before'],
+    ['tool.execute.after', 'after'],
+    ['chat.message', 'prompt'],
+  ] as const),
+} as const;
 
 /**
  * opencode. Its plugin sends `{hook, directory, input, output}`; `input` and `output` are the
@@ -10,7 +21,17 @@ import { optionalText, payloadText } from './payload.ts';
 export const OPENCODE: Host = {
   name: 'opencode',
   contextBefore: false,
-  understand,
+  understand({ hook, directory, ...payload }): HookEvent | Malformed {
+    const [input, output] = [recordOf(payload['input']), recordOf(payload['output'])];
+    if (hook === 'event') return sessionEvent(input, directory);
+    return understand(FORM, {
+      ...{ hook_event_name: hook, sessionID: input['sessionID'], cwd: directory },
+      ...{ tool_name: input['tool'], tool_use_id: input['callID'], tool_response: output },
+      tool_input: hook === 'tool.execute.before' ? output['args'] : input['args'],
+      turn: recordOf(output['message'])['id'],
+      prompt: promptOf(output['parts']),
+    });
+  },
   answer(reply): HookAnswer {
     if (reply.verdict === 'deny') return { ...SILENT, stdout: JSON.stringify({ deny: reply.reason }) };
     return reply.context === undefined
@@ -19,64 +40,24 @@ export const OPENCODE: Host = {
   },
 };
 
-function understand(payload: JsonRecord): HookEvent | Malformed {
-  const input = isRecord(payload['input']) ? payload['input'] : {};
-  const output = isRecord(payload['output']) ? payload['output'] : {};
-  const hook = payloadText(payload['hook']);
-  const session = payloadText(input['sessionID']) ?? sessionOfEvent(input);
-  if (session === undefined)
-    return hook === 'event'
-      ? { kind: 'other', session: '' }
-      : { kind: 'malformed', reason: 'the event has no sessionID' };
-  const context = { session, ...optionalText('cwd', payload['directory']) };
-  switch (hook) {
-    case 'tool.execute.before':
-    case 'tool.execute.after': {
-      const tool = payloadText(input['tool']);
-      if (tool === undefined) return { kind: 'malformed', reason: 'the event has no tool' };
-      const call = { tool, ...optionalText('call', input['callID']) };
-      return hook === 'tool.execute.before'
-        ? { ...context, ...call, kind: 'before', input: output['args'] }
-        : { ...context, ...call, kind: 'after', input: input['args'], response: output };
-    }
-    case 'chat.message': {
-      const message = isRecord(output['message']) ? output['message'] : {};
-      return {
-        ...context,
-        ...optionalText('turn', message['id']),
-        kind: 'prompt',
-        prompt: promptOf(output['parts']),
-      };
-    }
-    case 'event':
-      return { ...context, ...sessionEvent(input) };
-    default:
-      return { ...context, kind: 'other' };
-  }
+function recordOf(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
 }
 
 /**
  * Recognises a compaction and a revert of the conversation. `before`: the first message that the
  * revert removes.
  */
-function sessionEvent(
-  input: JsonRecord,
-): { readonly kind: 'compacted' | 'other' } | { readonly kind: 'rewound'; readonly before: string } {
+function sessionEvent(input: JsonRecord, directory: unknown): HookEvent {
+  const properties = recordOf(input['properties']);
+  const session = payloadText(input['sessionID']) ?? payloadText(properties['sessionID']);
+  if (session === undefined) return { kind: 'other', session: '' };
+  const context = { session, ...optionalText('cwd', directory) };
   const type = payloadText(input['type']);
-  if (type === 'session.compacted') return { kind: 'compacted' };
-  const properties = isRecord(input['properties']) ? input['properties'] : {};
-  const info = isRecord(properties['info']) ? properties['info'] : {};
-  const revert = isRecord(info['revert']) ? info['revert'] : {};
+  if (type === 'session.compacted') return { ...context, kind: 'compacted' };
+  const revert = recordOf(recordOf(properties['info'])['revert']);
   const before = type === 'session.updated' ? payloadText(revert['messageID']) : undefined;
-  return before === undefined ? { kind: 'other' } : { kind: 'rewound', before };
-}
-
-/**
- * The session id in the properties of an event. Other plugin functions get it as `input.sessionID`.
- */
-function sessionOfEvent(input: JsonRecord): string | undefined {
-  const properties = input['properties'];
-  return isRecord(properties) ? payloadText(properties['sessionID']) : undefined;
+  return before === undefined ? { ...context, kind: 'other' } : { ...context, kind: 'rewound', before };
 }
 
 function promptOf(parts: unknown): string {

@@ -36,7 +36,7 @@ export function hostOf(form: CommonForm): Host {
     name,
     ...(projectVariable === undefined ? {} : { projectVariable }),
     contextBefore: [...withContext].some((eventName) => events.get(eventName) === 'before'),
-    understand: (payload) => understand(form, payload),
+    understand: (payload) => eventIn(form, payload),
     answer(reply, { kind, eventName }): HookAnswer {
       if (reply.verdict === 'deny')
         return kind === 'before'
@@ -53,7 +53,7 @@ function printed(answer: JsonRecord): HookAnswer {
 }
 
 /** Reads an event of this form. */
-export function understand(form: EventForm, payload: JsonRecord): HookEvent | Malformed {
+export function eventIn(form: EventForm, payload: JsonRecord): HookEvent | Malformed {
   const { sessionFields, turnField, events } = form;
   const session = sessionOf(payload, ...sessionFields);
   if (session === undefined) return { kind: 'malformed', reason: `the event has no ${sessionFields[0]}` };

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { HOSTS } from '../../dialect/calls/hosts/hosts.ts';
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
-import { understand } from './common-form.ts';
+import { eventIn } from './common-form.ts';
 import { payloadText } from './payload.ts';
 
 const EVENTS = [
@@ -30,7 +30,7 @@ export const GENERIC: Host = {
     const mistake = mistakeIn(payload);
     if (mistake !== undefined) return { kind: 'malformed', ...mistake };
     const { agent, event, transcript, roots, action, input, call, output, resumed } = payload;
-    return understand(FORM, {
+    return eventIn(FORM, {
       ...payload,
       ...{ agent_id: agent, hook_event_name: event, transcript_path: transcript, workspace_roots: roots },
       ...{ tool_name: action, tool_input: input, tool_use_id: call, tool_response: output },

@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
-import { understand } from './common-form.ts';
+import { eventIn } from './common-form.ts';
 import { optionalText, payloadText } from './payload.ts';
 
 const FORM = {
@@ -24,7 +24,7 @@ export const OPENCODE: Host = {
   understand({ hook, directory, ...payload }): HookEvent | Malformed {
     const [input, output] = [recordOf(payload['input']), recordOf(payload['output'])];
     if (hook === 'event') return sessionEvent(input, directory);
-    return understand(FORM, {
+    return eventIn(FORM, {
       ...{ hook_event_name: hook, sessionID: input['sessionID'], cwd: directory },
       ...{ tool_name: input['tool'], tool_use_id: input['callID'], tool_response: output },
       tool_input: hook === 'tool.execute.before' ? output['args'] : input['args'],

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IS_LONG } from '../support/rounds.ts';
 import { WatchedChild } from '../support/watched-child.ts';
 
@@ -45,7 +45,6 @@ async function connect(transport: 'stdio' | 'http', era: Era): Promise<Client> {
       ? new StdioClientTransport({ command: process.execPath, args: [CHILD, 'stdio'], stderr: 'ignore' })
       : new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }),
   );
-  onTestFinished(() => client.close());
   return client;
 }
 
@@ -56,8 +55,13 @@ async function text(client: Client, name: string, args: Record<string, unknown> 
 }
 
 describe.each(CASES)('the official client over %s, %s', (transport, era) => {
+  let client: Client;
+  beforeAll(async () => {
+    client = await connect(transport, era);
+  });
+  afterAll(() => client.close());
+
   it('connects, lists and calls', async () => {
-    const client = await connect(transport, era);
     expect(client.getProtocolEra()).toBe(era);
     expect(client.getInstructions()).toBe('Read, then change.');
     expect(client.getServerVersion()).toMatchObject({ name: 'fixture', version: '1.2.3' });
@@ -70,7 +74,6 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
   });
 
   it("passes the client's name to the host", async () => {
-    const client = await connect(transport, era);
     const who = JSON.parse(await text(client, 'who'));
     expect(who).toMatchObject({
       clientInfo: { name: 'sdk-client', version: '2.4.0' },
@@ -79,14 +82,12 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
   });
 
   it('sees refusals as results and protocol errors as errors', async () => {
-    const client = await connect(transport, era);
     expect(await client.callTool({ name: 'refuse', arguments: {} })).toMatchObject({ isError: true });
     expect(await client.callTool({ name: 'fail', arguments: {} })).toMatchObject({ isError: true });
     await expect(client.callTool({ name: 'nope', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
   it('receives progress', async () => {
-    const client = await connect(transport, era);
     const steps: number[] = [];
     const key = `count-${transport}-${era}`;
     const counted = client.callTool(
@@ -100,7 +101,6 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
   });
 
   it('cancels a call', async () => {
-    const client = await connect(transport, era);
     const before = Number(await text(client, 'cancelled'));
     const stop = new AbortController();
     const key = `cancel-${transport}-${era}`;
@@ -112,7 +112,6 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
   });
 
   it('can have several calls in flight, answered in the order in which they finish', async () => {
-    const client = await connect(transport, era);
     const order: string[] = [];
     const key = `later-${transport}-${era}`;
     const held = text(client, 'hold', { key }).then(() => order.push('held'));
@@ -125,7 +124,6 @@ describe.each(CASES)('the official client over %s, %s', (transport, era) => {
   });
 
   it.runIf(IS_LONG || era === 'modern')('sends and receives 6 MB', async () => {
-    const client = await connect(transport, era);
     const value = 'a\n'.repeat(3_000_000);
     expect(await text(client, 'size', { value })).toBe('6000000');
     expect(await text(client, 'bytes', { value })).toBe(value);

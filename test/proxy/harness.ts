@@ -73,18 +73,29 @@ export async function official(
   return running;
 }
 
+/** A server behind the proxy that serves all tests of a file, until `stop`. */
+export interface SharedProxy extends RunningProxy {
+  readonly root: string;
+  stop(): Promise<void>;
+}
+
 /**
  * Starts one official server, behind the proxy, for all tests of a test file. Each test makes its
  * own folder below `root`.
  */
-export async function officialForFile(): Promise<RunningProxy & { root: string; stop(): Promise<void> }> {
+export function officialForFile(): Promise<SharedProxy> {
+  return serverForFile((root) => [OFFICIAL, root]);
+}
+
+/** Starts one server, a program that Node runs, behind the proxy, for all tests of a test file. */
+export async function serverForFile(program: (root: string) => readonly string[]): Promise<SharedProxy> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
   const root = join(base, 'workspace');
   const home = join(base, 'state');
   mkdirSync(root);
   mkdirSync(home);
   const gate = await TestGate.open(root, home);
-  const running = runAt(root, gate, { command: process.execPath, args: [OFFICIAL, root] });
+  const running = runAt(root, gate, { command: process.execPath, args: program(root) });
   await running.client.initialize();
   const stop = async (): Promise<void> => {
     await running.stop();

@@ -1,25 +1,38 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
-import { scratch, startProxy } from './harness.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type SharedProxy, serverForFile } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 
-/** A server that accepts paths in any form, behind a gate on one of its folders. */
+const servers = new Map<string, Promise<SharedProxy>>();
+
+afterAll(async () => {
+  for (const server of servers.values()) await (await server).stop();
+});
+
+/**
+ * A server that accepts paths in any form, behind a gate on one of its folders. All tests share it:
+ * none changes a file, or what the session has seen outside.
+ */
 async function open(name: string) {
-  const base = scratch();
-  const root = join(base, 'inside');
-  mkdirSync(root);
-  const path = join(root, 'a.txt');
-  const outside = join(base, 'secret.txt');
-  writeFileSync(path, 'old\n');
-  writeFileSync(outside, 'a secret\n');
-  const args = [ODD, name];
-  const running = await startProxy(root, { command: process.execPath, args, graceMs: 200 });
-  await running.client.initialize();
+  const server = servers.get(name) ?? started(name);
+  servers.set(name, server);
+  const running = await server;
+  return {
+    ...running,
+    path: join(running.root, 'a.txt'),
+    outside: join(dirname(running.root), 'secret.txt'),
+  };
+}
+
+async function started(name: string): Promise<SharedProxy> {
+  const running = await serverForFile(() => [ODD, name]);
+  writeFileSync(join(running.root, 'a.txt'), 'old\n');
+  writeFileSync(join(dirname(running.root), 'secret.txt'), 'a secret\n');
   await running.client.request('tools/list');
-  return { ...running, root, path, outside };
+  return running;
 }
 
 const SHAPES: readonly (readonly [what: string, args: (path: string) => object])[] = [

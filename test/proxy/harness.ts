@@ -88,14 +88,18 @@ export function officialForFile(): Promise<SharedProxy> {
 }
 
 /** Starts one server, a program that Node runs, behind the proxy, for all tests of a test file. */
-export async function serverForFile(program: (root: string) => readonly string[]): Promise<SharedProxy> {
+export async function serverForFile(
+  program: (root: string) => readonly string[],
+  options: Partial<ProxyOptions> = {},
+  workspace: Partial<WorkspaceOptions> = {},
+): Promise<SharedProxy> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
   const root = join(base, 'workspace');
   const home = join(base, 'state');
   mkdirSync(root);
   mkdirSync(home);
-  const gate = await TestGate.open(root, home);
-  const running = runAt(root, gate, { command: process.execPath, args: program(root) });
+  const gate = await TestGate.open(root, home, workspace);
+  const running = runAt(root, gate, { command: process.execPath, args: program(root), ...options });
   await running.client.initialize();
   const stop = async (): Promise<void> => {
     await running.stop();

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { PRESETS } from '../../src/config/presets.ts';
 import type { PresetName } from '../../src/model/policy.ts';
 import { attackSaves, type Server } from '../support/save-attack.ts';
-import { scratch, startProxy } from './harness.ts';
+import { type SharedProxy, serverForFile } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 // The cast is safe: the keys of `PRESETS` are the names of presets.
@@ -28,15 +28,27 @@ describe.each<Server>(['official', 'unknown'])(
 );
 
 describe('before a server that no table describes', () => {
+  const servers = new Map<PresetName, Promise<SharedProxy>>();
+  let files = 0;
+
+  afterAll(async () => {
+    for (const server of servers.values()) await (await server).stop();
+  });
+
+  /** The server of this preset, and a file of the test's own. */
   async function open(preset: PresetName) {
-    const root = scratch();
-    const path = join(root, 'a.ts');
+    const server = servers.get(preset) ?? started(preset);
+    servers.set(preset, server);
+    const { client, root } = await server;
+    files += 1;
+    const path = join(root, `a${files}.ts`);
     writeFileSync(path, 'one\ntwo\nthree\n');
-    const { quotes } = PRESETS[preset];
-    const server = { command: process.execPath, args: [ODD, 'nobody-knows-me'], graceMs: 200 };
-    const { client } = await startProxy(root, { ...server, quotes, wording: preset }, { preset });
-    await client.initialize();
     return { client, path };
+  }
+
+  function started(preset: PresetName): Promise<SharedProxy> {
+    const { quotes } = PRESETS[preset];
+    return serverForFile(() => [ODD, 'nobody-knows-me'], { quotes, wording: preset }, { preset });
   }
 
   const REFUSING = NAMES.filter((name) => PRESETS[name].staleness !== 'warn');

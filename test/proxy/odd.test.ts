@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { runProxy } from '../../src/proxy/open-proxy.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
-import { scratch, startProxy } from './harness.ts';
+import { type SharedProxy, scratch, serverForFile, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 
@@ -248,8 +248,26 @@ describe('tools that no table describes', () => {
 });
 
 describe('unusual messages', () => {
+  let server: SharedProxy;
+  let files = 0;
+
+  beforeAll(async () => {
+    server = await serverForFile(() => [ODD, 'secure-filesystem-server'], { graceMs: 200 });
+    await server.client.request('tools/list');
+  });
+
+  afterAll(() => server.stop());
+
+  /** The server of these tests, and a file of the test's own. */
+  function shared() {
+    files += 1;
+    const path = join(server.root, `${files}.txt`);
+    writeFileSync(path, 'old\n');
+    return { ...server, path };
+  }
+
   it("a request of the server with the id of a running call reaches the client, and so does the call's answer", async () => {
-    const { client } = await open();
+    const { client } = shared();
     client.send(call(99, 'ask', {}));
     const question = await client.next((message) => message.method === 'roots/list');
     expect(question.id).toBe(99);
@@ -258,21 +276,21 @@ describe('unusual messages', () => {
   });
 
   it('a request of the server is not taken for the answer to the call with the same id', async () => {
-    const { client, path } = await open();
+    const { client, path } = shared();
     await client.call('read_text_file', { path });
     expect((await client.call('write_file', { path, content: 'ASK' })).ok).toBe(true);
     expect((await client.call('write_file', { path, content: 'again' })).ok).toBe(true);
   });
 
   it('an answer of the server may begin with white space', async () => {
-    const { client, path } = await open();
+    const { client, path } = shared();
     await client.call('read_text_file', { path });
     expect((await client.call('write_file', { path, content: 'SPACED' })).ok).toBe(true);
     expect((await client.call('write_file', { path, content: 'again' })).ok).toBe(true);
   });
 
   it('a batch that contains a tool call is refused as a whole; other batches pass', async () => {
-    const { client, root } = await open();
+    const { client, root } = shared();
     const path = join(root, 'batch.txt');
     client.send([
       call(50, 'write_file', { path, content: 'x' }),
@@ -286,7 +304,7 @@ describe('unusual messages', () => {
   });
 
   it('a batch that reads a resource outside is refused', async () => {
-    const { client } = await open();
+    const { client } = shared();
     client.send([
       { jsonrpc: '2.0', id: 51, method: 'resources/read', params: { uri: 'file:///etc/passwd' } },
     ]);
@@ -301,7 +319,7 @@ describe('unusual messages', () => {
     ['escaped letters', '"\\u0074ools/call"'],
     ['spaces around the colon', ' \t"tools/call"'],
   ])('a tool call written with %s is recognised', async (_what, method) => {
-    const { client, path } = await open();
+    const { client, path } = shared();
     const params = JSON.stringify({ name: 'write_file', arguments: { path, content: 'x' } });
     client.send(`{"jsonrpc":"2.0","params":${params},"id":"odd","method" :${method}}`);
     const answer = await client.next((message) => message.id === 'odd');
@@ -309,7 +327,7 @@ describe('unusual messages', () => {
   });
 
   it('a tool call with an escaped key is recognised', async () => {
-    const { client, path } = await open();
+    const { client, path } = shared();
     const params = JSON.stringify({ name: 'write_file', arguments: { path, content: 'x' }, method: 'x' });
     client.send(`{"jsonrpc":"2.0","params":${params},"id":"odd","m\\u0065thod":"tools/call"}`);
     const answer = await client.next((message) => message.id === 'odd');
@@ -325,19 +343,19 @@ describe('unusual messages', () => {
     '{"jsonrpc":"2.0","id":7,"result":{}',
     '[{"jsonrpc":"2.0","method":"ping","id":7}',
   ])('a line that is not a message gets a parse error: %s', async (line) => {
-    const { client } = await open();
+    const { client } = shared();
     client.send(line);
     expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
   });
 
   it('a broken line that may be a tool call gets a parse error', async () => {
-    const { client } = await open();
+    const { client } = shared();
     client.send('{"method":"tools/call",');
     expect(await client.next((message) => message.id === null)).toMatchObject({ error: { code: -32700 } });
   });
 
   it('a tool call without an id is dropped, because its result could not be reported', async () => {
-    const { client, root, errors } = await open();
+    const { client, root, errors } = shared();
     client.send({
       jsonrpc: '2.0',
       method: 'tools/call',
@@ -349,7 +367,7 @@ describe('unusual messages', () => {
   });
 
   it('passes 50 MB in both directions', async () => {
-    const { client } = await open();
+    const { client } = shared();
     const bytes = 50 * 1024 * 1024;
     expect((await client.call('size', { value: 'x'.repeat(bytes) })).text).toBe(String(bytes));
     expect((await client.call('fill', { bytes })).text.length).toBe(bytes);

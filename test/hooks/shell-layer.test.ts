@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shellScript } from '../../src/cli/clients/hook-scripts.ts';
 import { quotedWord } from '../../src/report/bounded.ts';
 import { environment, lookfirst, objects, PROGRAM, scriptPlaces } from '../support/command-line.ts';
@@ -38,10 +39,16 @@ function pointers(): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith('hook-')) : [];
 }
 
-/** Starts a resident process, which ends soon after its last call. */
-async function startResident(): Promise<ChildProcess> {
+/** Writes a script that only asks the resident process: without Node, it cannot make a layer itself. */
+function writeScriptOfResident(path: string): void {
+  writeFileSync(path, shellScript({ ...scriptPlaces(places), node: '/nonexistent/node' }), { mode: 0o755 });
+}
+
+/** Starts a resident process, which ends this long after its last call. */
+async function startResident(idleMs = 3000): Promise<ChildProcess> {
   const [program = '', ...args] = PROGRAM;
-  const env = environment(places, { LOOKFIRST_RESIDENT_IDLE_MS: '3000', LOOKFIRST_RESIDENT_CHECK_MS: '100' });
+  const idle = { LOOKFIRST_RESIDENT_IDLE_MS: String(idleMs), LOOKFIRST_RESIDENT_CHECK_MS: '100' };
+  const env = environment(places, idle);
   const resident = spawn(program, [...args, 'hook', '--resident'], { cwd: '/', env, stdio: 'ignore' });
   await expect.poll(pointers, { timeout: 20_000 }).toHaveLength(1);
   return resident;
@@ -164,16 +171,34 @@ describe
   .each([{ by: "the script's own process" }, { by: 'the resident process' }] as const)(
   "Claude Code's shell on a layer made by $by",
   ({ by }) => {
+    /** The state folder and the resident process of these tests. Each test has a workspace of its own. */
+    let shared: { readonly home: string; readonly resident: ChildProcess } | undefined;
+    let removeShared = (): void => undefined;
+
     beforeEach(async () => {
       maker = by;
       if (by !== 'the resident process') return;
-      // Without Node, the script cannot make a layer itself.
-      writeFileSync(shell, shellScript({ ...scriptPlaces(places), node: '/nonexistent/node' }));
-      await startResident();
+      shared ??= await makeShared();
+      places = { ...places, home: shared.home };
+      shell = join(places.home, 'bin', 'lookfirst-shell');
     });
     afterEach(() => {
       maker = "the script's own process";
     });
+    afterAll(() => {
+      shared?.resident.kill();
+      removeShared();
+    });
+
+    async function makeShared(): Promise<NonNullable<typeof shared>> {
+      const { home } = scratch(tmpdir(), (clean) => {
+        removeShared = clean;
+      });
+      places = { ...places, home };
+      mkdirSync(join(home, 'bin'));
+      writeScriptOfResident(join(home, 'bin', 'lookfirst-shell'));
+      return { home, resident: await startResident(600_000) };
+    }
 
     it('a command is one change of its session and turn, even for files that no session has seen', async () => {
       const command = `$(echo rm) a.txt; mkdir d; echo 'n' > d/new.txt`;
@@ -337,17 +362,6 @@ describe
       expect((await lookfirst(places, ['log'])).stdout).toContain('not on its layer');
     });
 
-    it('a command that no sandbox can run is recorded from the before-images', async () => {
-      await bash({ command: 'cat a.txt' });
-      // A layer hides the state folder. So a command that starts in the state folder cannot run on a
-      // layer.
-      const cwd = join(places.home, 'bin');
-      const ran = await bash({ command: `echo two > ${join(places.root, 'a.txt')}`, cwd });
-      expect([ran.code, ran.stderr, text('a.txt')]).toEqual([0, '', 'two\n']);
-      expect(await changes()).toMatchObject([{ session: 's', effects: [{ relative: 'a.txt' }] }]);
-      expect((await lookfirst(places, ['log'])).stdout).toContain('not on its layer');
-    });
-
     it('a command on a machine without a sandbox runs at once', async () => {
       const without = ['--dev-bind', '/', '/', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'];
       const ran = await bash({ command: 'echo two > b.txt', through: ['bwrap', ...without] });
@@ -383,6 +397,34 @@ describe
       expect(both.map(({ code, stderr }) => `${code}${stderr}`)).toEqual(['0', '0']);
       expect((await changes()).map(({ session }) => session).sort()).toEqual(['s/a', 's/b']);
       expect(readdirSync(places.root).filter((name) => name.startsWith('log-'))).toHaveLength(2);
+    });
+  },
+);
+
+describe
+  .skipIf(here === undefined)
+  .each([{ by: "the script's own process" }, { by: 'the resident process' }] as const)(
+  'a layer that cannot be made by $by',
+  ({ by }) => {
+    beforeEach(async () => {
+      maker = by;
+      if (by !== 'the resident process') return;
+      writeScriptOfResident(shell);
+      await startResident();
+    });
+    afterEach(() => {
+      maker = "the script's own process";
+    });
+
+    it('a command that no sandbox can run is recorded from the before-images', async () => {
+      await bash({ command: 'cat a.txt' });
+      // A layer hides the state folder. So a command that starts in the state folder cannot run on a
+      // layer.
+      const cwd = join(places.home, 'bin');
+      const ran = await bash({ command: `echo two > ${join(places.root, 'a.txt')}`, cwd });
+      expect([ran.code, ran.stderr, text('a.txt')]).toEqual([0, '', 'two\n']);
+      expect(await changes()).toMatchObject([{ session: 's', effects: [{ relative: 'a.txt' }] }]);
+      expect((await lookfirst(places, ['log'])).stdout).toContain('not on its layer');
     });
   },
 );

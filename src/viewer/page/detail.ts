@@ -19,15 +19,15 @@ export function DetailPane(): VNode {
 }
 
 function Welcome(): VNode {
-  return html`<div class="welcome"><h2>What happened to your files</h2>${WELCOME.map(([kind, question, answer]) => html`<p><i class=${`shape ${kind}`} aria-hidden="true"></i> <b>${question}</b> <span class="dim">${answer}</span></p>`)}
+  return html`<div class="welcome"><h2>What happened to your files</h2>${WELCOME.map(([mark, question, answer]) => html`<p>${kindMark(mark)} <b>${question}</b> <span class="dim">${answer}</span></p>`)}
     <p class="dim">Press <code>?</code> for the keys.</p></div>`;
 }
 
 const WELCOME = [
-  ['change', 'Who changed it?', 'Open a change, or a file: each line names the session that wrote it.'],
-  ['read', 'Had the agent read it?', 'Every change says what its session had read before.'],
-  ['refusal', 'Why was it refused?', 'A refusal says what the session had seen and what had changed since.'],
-  ['undo', 'Can I take it back?', 'Yes: a change, one file, single lines, or everything since a prompt.'],
+  [{ kind: 'change' }, 'Who changed it?', 'Open a change, or a file: each line names the session that wrote it.'],
+  [{ kind: 'read' }, 'Had the agent read it?', 'Every change says what its session had read before.'],
+  [{ kind: 'refusal' }, 'Why was it refused?', 'A refusal says what the session had seen and what had changed since.'],
+  [{ kind: 'change', undo: true }, 'Can I take it back?', 'Yes: a change, one file, single lines, or everything since a prompt.'],
 ] as const;
 
 /** One entry or turn: its title and buttons, what is known about it, and its differences. */

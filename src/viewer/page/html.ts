@@ -35,8 +35,27 @@ export function who(id: string): VNode {
   return html`<span class="who clip" style=${tint(id)} title=${safe(id)}>${sessionName(id)}</span>`;
 }
 
+const SQUARE = 'M-4-4H4V4H-4Z';
+const SHAPES: Readonly<Record<string, string>> = {
+  read: 'M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1-3.5 0Z',
+  change: SQUARE,
+  undo: SQUARE,
+  refusal: 'M0-5.5L5.5 4.5H-5.5Z',
+  turn: 'M-1-8H1V8H-1Z',
+};
+
+/** The shape that stands for entries of a kind, around the point 0, 0. */
+export function shapeOf({ kind, undo }: Pick<FeedRow, 'kind' | 'undo'>): {
+  readonly name: string;
+  readonly path: string;
+} {
+  const name = undo === true ? 'undo' : kind;
+  return { name, path: SHAPES[name] ?? 'M0-4V4' };
+}
+
 export function kindMark(row: Pick<FeedRow, 'kind' | 'undo'>): VNode {
-  return html`<i class=${`shape ${row.undo === true ? 'undo' : row.kind}`} aria-hidden="true"></i>`;
+  const { name, path } = shapeOf(row);
+  return html`<svg class=${`shape ${name}`} width="11" height="11" viewBox="-6 -6 12 12" aria-hidden="true"><path d=${path} /></svg>`;
 }
 
 /** A path with its folder dimmed. */

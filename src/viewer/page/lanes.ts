@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { durationWords, laneAxis } from '../../records/view/lanes.ts';
 import type { FeedRow } from '../../records/view/view-data.ts';
-import { html, kindMark, narrowPage, safe, sessionName, tint } from './html.ts';
+import { html, kindMark, narrowPage, safe, sessionName, shapeOf, tint } from './html.ts';
 import { filter, narrow, open, rows, selected, sessions } from './state.ts';
 
 const LANE = 24;
@@ -95,18 +95,9 @@ function mark(row: FeedRow, x: number, y: number): VNode | null {
   if (y < 0) return null;
   const now = selected.value;
   const isOn = now !== undefined && now.kind !== 'file' && now.seq === row.seq;
-  const kind = row.undo === true ? 'undo' : row.kind;
+  const { name, path } = shapeOf(row);
   const go = (): void => open({ kind: 'entry', seq: row.seq });
-  return html`<g key=${row.seq} class=${`mark ${kind}${isOn ? ' on' : ''}`} style=${tint(row.session)} transform=${`translate(${x} ${y})`} onClick=${go}>
+  return html`<g key=${row.seq} class=${`mark ${name}${isOn ? ' on' : ''}`} style=${tint(row.session)} transform=${`translate(${x} ${y})`} onClick=${go}>
     <title>${safe(`${row.session}: ${row.what} ${row.path ?? ''}, ${new Date(row.atMs).toLocaleString()}`)}</title>
-    <rect x="-6.5" y="-12" width="13" height="24" /><path d=${SHAPES[kind] ?? 'M0-4V4'} /></g>`;
+    <rect x="-6.5" y="-12" width="13" height="24" /><path d=${path} /></g>`;
 }
-
-const SQUARE = 'M-4-4H4V4H-4Z';
-const SHAPES: Readonly<Record<string, string>> = {
-  read: 'M-3.5 0A3.5 3.5 0 1 1 3.5 0A3.5 3.5 0 1 1-3.5 0Z',
-  change: SQUARE,
-  undo: SQUARE,
-  refusal: 'M0-5.5L5.5 4.5H-5.5Z',
-  turn: 'M-1-8H1V8H-1Z',
-};

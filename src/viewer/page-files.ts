@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { Fault, isMissing } from '../model/fault.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { Fault } from '../model/fault.ts';
 
 /** A file of the page, as the build has bundled it. */
 interface PageFile {
@@ -23,23 +23,12 @@ const FOLDERS = ['../viewer/page/', '../../dist/viewer/page/'];
 
 /** Reads the page's files, which are part of this package, by the paths of their addresses. */
 export function pageFiles(): ReadonlyMap<string, PageFile> {
-  const files = Object.entries(TYPES).map(
-    ([name, type]) => [`/${name}`, { type, bytes: bytesOf(name) }] as const,
-  );
-  return new Map([['/', { type: TYPES['index.html'], bytes: bytesOf('index.html') }], ...files]);
-}
-
-function bytesOf(name: string): Uint8Array {
-  for (const folder of FOLDERS) {
-    // Choose the folder with the bundled script, because all files must come from one folder. The
-    // source folder has only the style sheet.
-    const script = new URL(`${folder}app.js`, import.meta.url);
-    try {
-      readFileSync(script);
-      return readFileSync(new URL(`${folder}${name}`, import.meta.url));
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
-  }
-  throw new Fault('IO_FAILED', `the page of the viewer is not built: ${name} is missing`);
+  // Choose the folder with the bundled script. The source folder has only the style sheet.
+  const folder = FOLDERS.find((each) => existsSync(new URL(`${each}app.js`, import.meta.url)));
+  if (folder === undefined) throw new Fault('IO_FAILED', 'the page of the viewer is not built');
+  const files = Object.entries(TYPES).map(([name, type]) => {
+    const bytes = readFileSync(new URL(`${folder}${name}`, import.meta.url));
+    return [name === 'index.html' ? '/' : `/${name}`, { type, bytes }] as const;
+  });
+  return new Map(files);
 }

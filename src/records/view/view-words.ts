@@ -88,8 +88,6 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   'came-back': 'The file again had an earlier content that the session had read.',
   'lost-change': "A command dropped another writer's change.",
   'older-files': 'A command moved files from paths that are not recorded.',
-  'in-stash': 'A stash still has what the command removed.',
-  destroyed: 'The command removed what nothing else holds. It is kept: an undo restores it.',
   'not-kept': 'Some earlier bytes could not be kept. An undo cannot bring them back.',
 };
 

@@ -24,10 +24,22 @@ function Welcome(): VNode {
 }
 
 const WELCOME = [
-  [{ kind: 'change' }, 'Who changed it?', 'Open a change, or a file: each line names the session that wrote it.'],
+  [
+    { kind: 'change' },
+    'Who changed it?',
+    'Open a change, or a file: each line names the session that wrote it.',
+  ],
   [{ kind: 'read' }, 'Had the agent read it?', 'Every change says what its session had read before.'],
-  [{ kind: 'refusal' }, 'Why was it refused?', 'A refusal says what the session had seen and what had changed since.'],
-  [{ kind: 'change', undo: true }, 'Can I take it back?', 'Yes: a change, one file, single lines, or everything since a prompt.'],
+  [
+    { kind: 'refusal' },
+    'Why was it refused?',
+    'A refusal says what the session had seen and what had changed since.',
+  ],
+  [
+    { kind: 'change', undo: true },
+    'Can I take it back?',
+    'Yes: a change, one file, single lines, or everything since a prompt.',
+  ],
 ] as const;
 
 /** One entry or turn: its title and buttons, what is known about it, and its differences. */

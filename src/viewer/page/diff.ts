@@ -33,7 +33,13 @@ export function layoutButtons(): VNode {
 export function diffTable(file: FileDiff, onPart?: (hunk: number) => void): VNode | null {
   const { groups, path, cut, hidden } = file;
   if (groups.length === 0) return null;
-  const hunks = new Set(groups.flat().flatMap(({ hunk }) => hunk ?? []));
+  const starts = new Map(
+    groups
+      .flat()
+      .map((row) => [row.hunk, row] as const)
+      .reverse(),
+  );
+  starts.delete(undefined);
   const colours = colouring(path, groups);
   const split = isSplit.value && !narrowPage.matches;
   const next = CONTEXTS.find((lines) => lines > (contextLines.value ?? 0));
@@ -41,25 +47,15 @@ export function diffTable(file: FileDiff, onPart?: (hunk: number) => void): VNod
     contextLines.value = next;
     void show();
   };
-  const offer = (rows: readonly DiffRow[], at: number): VNode | null => {
-    const hunk = rows[at]?.hunk;
-    if (onPart === undefined || hunks.size < 2 || hunk === undefined || rows[at - 1]?.hunk === hunk)
-      return null;
+  const offer = (...shown: RowPair): VNode | null => {
+    const hunk = shown.find((row) => row !== undefined && starts.get(row.hunk) === row)?.hunk;
+    if (onPart === undefined || starts.size < 2 || hunk === undefined) return null;
     return html`<button type="button" class="part" onClick=${() => onPart(hunk)}>Undo these lines</button>`;
   };
   const linesOf = (rows: readonly DiffRow[]): readonly VNode[] =>
     split
-      ? splitRows(rows).map((pair) =>
-          pairOf(
-            pair,
-            colours,
-            offer(
-              rows,
-              rows.findIndex((row) => pair.includes(row)),
-            ),
-          ),
-        )
-      : rows.map((row, at) => lineOf(row, colours, offer(rows, at)));
+      ? splitRows(rows).map((pair) => pairOf(pair, colours, offer(...pair)))
+      : rows.map((row) => lineOf(row, colours, offer(row, undefined)));
   return html`<div class=${`diff${split ? ' split' : ''}`} role="region" tabindex="0" aria-label=${`Difference in ${visibleName(path)}`}>
     ${groups.map((rows, i) => html`<table key=${i}><tbody>${linesOf(rows)}</tbody></table>`)}
     ${hidden === 0 || next === undefined || cut > 0 ? null : html`<button type="button" class="context small" onClick=${more}>Show more of the ${hidden} unchanged lines</button>`}

@@ -51,13 +51,17 @@ function outsideShell(text: string, places: Scratch): void {
 }
 
 /** The status of the answer to a raw request. `fetch` would set Host and Origin itself. */
-function status(url: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<number> {
+function status(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { method = 'GET', body = '' } = {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers, method }, (answer) => {
       answer.resume();
       resolve(answer.statusCode ?? 0);
     });
-    sent.on('error', reject).end();
+    sent.on('error', reject).end(body);
   });
 }
 
@@ -79,6 +83,26 @@ describe('the viewer refuses a request', () => {
     const sent = Object.entries(headers).map(([name, value]) => [name, value.replace('TOKEN', token)]);
     // The third row sends the token without `Bearer`.
     expect(await status(`${origin}/api/start`, Object.fromEntries(sent))).toBe(expected);
+  });
+
+  it.each([
+    ['without the token', {}, 401],
+    ['as a form of another site', { 'content-type': 'text/plain', origin: 'http://evil.example' }, 403],
+    [
+      'of another site with the token',
+      { authorization: 'Bearer TOKEN', 'sec-fetch-site': 'cross-site' },
+      403,
+    ],
+    ['that is no JSON', { authorization: 'Bearer TOKEN', 'content-type': 'text/plain' }, 400],
+  ])('to undo a change %s: %j gives %i, and the file stays', async (_what, more, expected) => {
+    const t = await scene();
+    const { origin, token } = await viewed(t);
+    const sent = { 'content-type': 'application/json', ...more };
+    const headers = Object.entries(sent).map(([name, value]) => [name, value.replace('TOKEN', token)]);
+    const body = JSON.stringify({ change: t.change });
+    const code = await status(`${origin}/api/undo`, Object.fromEntries(headers), { method: 'POST', body });
+    expect(code).toBe(expected);
+    expect(t.text('a.txt')).toContain('THREE');
   });
 
   it('but serves the page itself, without data and with a strict content policy, to any local program', async () => {

@@ -7,13 +7,10 @@ import type { Action, CopiedText, Writer } from '../model/verdict.ts';
  * The action to judge. A plain write is `overwrite` whether or not the file exists; `create` is only for callers that
  * demand creation. A move is judged twice: its source as `move`, its destination as `overwrite`.
  */
-export type JudgedAction = Extract<
-  Action,
-  'create' | 'overwrite' | 'edit' | 'insert' | 'delete' | 'move' | 'mkdir'
->;
+type JudgedAction = Extract<Action, 'create' | 'overwrite' | 'edit' | 'insert' | 'delete' | 'move' | 'mkdir'>;
 
 /** The current state of the path. */
-export type Target =
+type Target =
   | { readonly exists: false }
   | {
       readonly exists: true;
@@ -33,16 +30,10 @@ export type Target =
     };
 
 /** The reason why the session has no valid sighting (record of what it was shown) of the file. */
-export type Absence =
-  | 'never'
-  | 'changed'
-  | 'expired'
-  | 'recreated'
-  | 'unverified'
-  | NonNullable<Sighting['lost']>;
+type Absence = 'never' | 'changed' | 'expired' | 'recreated' | 'unverified' | NonNullable<Sighting['lost']>;
 
 /** The facts for deleting a folder. */
-export interface FolderFacts {
+interface FolderFacts {
   readonly empty: boolean;
   readonly recursive: boolean;
   /** True if this session was shown every entry below the folder. */

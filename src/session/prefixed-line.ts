@@ -38,7 +38,7 @@ export interface LineRunner {
   tell(text: string): void;
 }
 
-export interface OpenedWorkspace {
+interface OpenedWorkspace {
   readonly sessions: Sessions;
   release(): Promise<void>;
 }

@@ -80,7 +80,7 @@ export function diffItems(
 }
 
 /** An equal stretch of two sequences: 0-based, end exclusive, possibly empty. */
-export interface Stretch {
+interface Stretch {
   readonly start: number;
   readonly end: number;
   /** The number of items by which the stretch moved. */

@@ -28,7 +28,7 @@ export interface ClientPlaces {
 }
 
 /** Our server, offered over HTTP. */
-export interface Remote {
+interface Remote {
   readonly url: string;
   readonly token: string;
 }

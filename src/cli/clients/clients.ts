@@ -9,10 +9,11 @@ import {
   type ClientPlaces,
   type ConfigScope,
   clientPath,
-  type Remote,
 } from './client.ts';
-import { type Launch, type Starter, serveLaunch, usualStarter } from './launch.ts';
+import { type Launch, serveLaunch, usualStarter } from './launch.ts';
 import { newFile } from './servers.ts';
+
+type Remote = Parameters<Client['remote']>[0];
 
 /**
  * The only environment variables that Codex, and programs built on the MCP library's client, pass
@@ -254,7 +255,7 @@ export function configurationFor(
     readonly dir: string;
     readonly platform: NodeJS.Platform;
     readonly http?: Remote;
-    readonly starter?: Starter;
+    readonly starter?: ReturnType<typeof usualStarter>;
   },
 ): ReadyConfiguration {
   const client = CLIENTS[name];

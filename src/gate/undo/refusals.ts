@@ -17,7 +17,7 @@ export interface BlockedPath {
 }
 
 /** The refusal of an undo, and the paths that cause it. A partial undo leaves them out. */
-export interface Blocked extends Refused {
+interface Blocked extends Refused {
   readonly blocked: readonly BlockedPath[];
 }
 

@@ -45,14 +45,6 @@ interface Bypassed extends Pick<ChangePlan, 'action' | 'path'> {
   readonly notices: readonly Notice[];
 }
 
-interface AllowedTouch {
-  readonly ok: true;
-  readonly deltas: readonly Delta[];
-  readonly writes: readonly HostWrite[];
-  /** Set if the file has changed since it was seen but the policy still allows the change. */
-  readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
-}
-
 /**
  * Joins an edit or an append of a file with later changes of the same file, so that they are judged
  * as one change. A patch, for example, edits a file and then moves it. The joined change leaves
@@ -300,17 +292,17 @@ function absentAt(world: World, paths: readonly string[]): readonly Delta[] | un
  * Judges a change whose text only the other server knows. The session must have seen the present
  * content of the named lines, or of all lines if none is named.
  */
-function judgeTouch({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+function judgeTouch({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<Allowed | Denied> {
   return judgeGranted(world, knowledge, {
     change: intent,
     judge: (under) => judged({ world: under, knowledge }, intent),
   });
 }
 
-async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<Allowed | Denied> {
   const action = intent.lines === undefined ? 'overwrite' : 'edit';
   const request = { path: intent.path, action, depth: 'bytes' } as const;
-  return look(world, knowledge, request, async (view): Promise<AllowedTouch | Denied> => {
+  return look(world, knowledge, request, async (view): Promise<Allowed | Denied> => {
     if (world.policy.readOnly) {
       const detail = { cause: 'session' } as const;
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });

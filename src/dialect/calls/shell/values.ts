@@ -31,7 +31,7 @@ export function literalOf(word: Word, variables: Variables): string | undefined 
 }
 
 /** The value of a word. `~` at its beginning means the variable HOME, and `$PWD` the folder `.`. */
-export function wordValue(word: Pick<Word, 'parts' | 'text' | 'value'>, variables: Variables): Value {
+function wordValue(word: Pick<Word, 'parts' | 'text' | 'value'>, variables: Variables): Value {
   const { parts, text, value } = word;
   if (text.startsWith('~')) return atHome(word, variables);
   if (parts === undefined) return value;

@@ -138,8 +138,13 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     const call = recordsOf(kind, READ_B.slice(0, 1)).at(-1);
     const text = JSON.stringify(call);
     const index = new HistoryIndex(options);
+    // A format may ignore a record whose id it knows, so each call and each record gets an id of its own.
     for (let at = 0; at < 10_200; at += 1)
-      index.feed(Buffer.from(`${text.replaceAll('"b"', `"b${at}"`).replaceAll('"m-b"', `"m-${at}"`)}\n`));
+      index.feed(
+        Buffer.from(
+          `${text.replace(/"(?:b|m-b)"|(?<="uuid":")[^"]+"/g, (id) => id.replace(/"$/, `-${at}"`))}\n`,
+        ),
+      );
     expect(index.skipped.reasons['call-given-up']).toBeGreaterThan(0);
     expect(index.sightings()).toEqual([]);
   });

@@ -96,7 +96,7 @@ function caseOf(random) {
 /** Things that a text names before a line runs: one in each line of its list, or the one in its first line. */
 function named(text) {
   const items = [...text.matchAll(/^- (?!and \d)(?:refusing to [a-z]+ )?(.+?)(?: \((\w+)\))?: /gm)];
-  const alone = [...text.matchAll(/^refusing to \w+ (?!the command)(\S+): (?!it is protected)/gm)];
+  const alone = [...text.matchAll(/^refusing to \w+ (?!the command)(\S+): /gm)];
   return [...items, ...alone].map(([, what, kind = 'file']) => ({
     what: what.replace(/^\.\//, '').replace(/\/$/, ''),
     kind,

@@ -14,8 +14,10 @@ const SCRIPT = join(import.meta.dirname, '../bench/call-weight.mjs');
  */
 const LIMITS: Readonly<Record<string, Partial<Weight>>> = {
   'session write': { files: 71, functions: 418, promises: 52, statements: 12, systemCalls: 78 },
-  'session read': { files: 39, functions: 138, promises: 11, statements: 2, systemCalls: 11 },
-  'session first read': { files: 43, functions: 159, promises: 11, statements: 4, systemCalls: 18 },
+  'session read': { files: 38, functions: 132, promises: 5, statements: 1, systemCalls: 9 },
+  'session first read': { files: 43, functions: 158, promises: 5, statements: 2, systemCalls: 18 },
+  'server read': { files: 51, functions: 192, promises: 8, statements: 1 },
+  'server first read': { files: 57, functions: 236, promises: 10, statements: 2 },
   'proxy edit': { files: 101, functions: 690 },
   'session undo': { files: 73, functions: 535, promises: 116, statements: 17 },
 };

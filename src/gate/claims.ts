@@ -229,7 +229,7 @@ export class Claims {
   /** Other sessions' claims on these files, or on all files. Some may have ended. */
   #byOthers({ session }: Knowledge, keys?: () => readonly string[]): readonly Claim[] {
     const asked = { sinceMs: this.#sinceMs(), notBy: session };
-    const changes = this.#options.store.changesSince(keys === undefined ? asked : { ...asked, keys });
+    const changes = this.#options.store.changesSince(keys === undefined ? asked : { keys, ...asked });
     return changes.length === 0 ? [] : claimsIn(changes, keys?.());
   }
 

@@ -15,6 +15,8 @@ const MARK = '';
 const INSERT = 'insert into views (session, key, seen) values (?, ?, ?)';
 const SELECT = 'select n, seen from views where session = ? and key = ? order by n desc limit ?';
 
+const SELECT_ANY = 'select 1 from views where session = ? limit 1';
+
 interface ViewRow {
   readonly n: number;
   readonly key: string;
@@ -25,6 +27,8 @@ interface ViewRow {
 interface CachedSession {
   readonly marks: readonly Mark[];
   readonly files: Map<string, Seen>;
+  /** True if `files` holds every file that the session has seen, so that no other needs a query. */
+  isComplete: boolean;
 }
 
 /**
@@ -53,7 +57,7 @@ export class SeenRows {
     const known = this.#cached.get(session) ?? this.#open(session);
     const cached = known.files.get(key);
     if (cached !== undefined) return cached;
-    const rows = this.#db.sql(SELECT).all(column(session), column(key), VIEWS_OF_FILE) as ViewRow[];
+    const rows = known.isComplete ? [] : this.#rowsOf(session, key, VIEWS_OF_FILE);
     const stored = rows.flatMap(({ n, seen }) => viewFrom(key, seen, n) ?? []);
     const seen = { views: [...this.#waitingOf(session, key), ...stored], marks: known.marks };
     if (this.#size >= MAX_CACHED) this.clear();
@@ -109,11 +113,15 @@ export class SeenRows {
   added({ forget = [], dropSession, views = [], marks = [] }: Writes): void {
     if (forget.length > 0 || dropSession !== undefined || marks.length > 0) this.clear();
     for (const { session, view } of views) {
-      const files = this.#cached.get(session)?.files;
-      const seen = files?.get(view.sighting.key);
-      if (seen === undefined) continue;
+      const known = this.#cached.get(session);
+      if (known === undefined) continue;
+      const seen = known.files.get(view.sighting.key);
+      if (seen === undefined) {
+        known.isComplete = false;
+        continue;
+      }
       const { marks: lost } = seen;
-      files?.set(view.sighting.key, {
+      known.files.set(view.sighting.key, {
         views: [view, ...seen.views.slice(0, VIEWS_OF_FILE - 1)],
         marks: lost,
       });
@@ -139,14 +147,21 @@ export class SeenRows {
   }
 
   #open(session: string): CachedSession {
-    const known = { marks: this.#marksOf(session), files: new Map<string, Seen>() };
+    const isComplete =
+      !this.#waiting.some(({ session: by }) => by === session) &&
+      this.#db.sql(SELECT_ANY).get(column(session)) === undefined;
+    const marks = isComplete ? [] : this.#marksOf(session);
+    const known = { marks, files: new Map<string, Seen>(), isComplete };
     this.#cached.set(session, known);
     return known;
   }
 
   #marksOf(session: string): readonly Mark[] {
-    const rows = this.#db.sql(SELECT).all(column(session), MARK, -1) as ViewRow[];
-    return rows.map(({ n, seen }) => ({ ...markFrom(seen), n }));
+    return this.#rowsOf(session, MARK, -1).map(({ n, seen }) => ({ ...markFrom(seen), n }));
+  }
+
+  #rowsOf(session: string, key: string, limit: number): readonly ViewRow[] {
+    return this.#db.sql(SELECT).all(column(session), column(key), limit) as ViewRow[];
   }
 
   #waitingOf(session: string, key: string): readonly View[] {

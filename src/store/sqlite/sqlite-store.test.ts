@@ -79,6 +79,39 @@ it("finds another connection's changes at once", async () => {
   await other.close();
 });
 
+describe('views of a session that had none', () => {
+  const view = (key: string) => ({ session: 's', view: { sighting: { ...FULL_SIGHTING, key } } });
+
+  it('are found, although the file was not looked up before', async () => {
+    const store = await openMemoryStore();
+    expect(store.recall('s', '/w/a')).toMatchObject({ views: [] });
+    await store.record({ views: [view('/w/b')] });
+    expect(store.recall('s', '/w/b')?.views).toHaveLength(1);
+    expect(store.recall('s', '/w/a')?.views).toEqual([]);
+    await store.close();
+  });
+
+  it('are found after so many look-ups that the cache was emptied before they were stored', async () => {
+    const store = await openMemoryStore();
+    store.recall('s', '/w/a');
+    await store.note({ views: [view('/w/a')], entries: [] });
+    for (let n = 0; n < 1001; n += 1) store.recall('s', `/w/${n}`);
+    expect(await store.sightings('s')).toHaveLength(1);
+    expect(store.recall('s', '/w/a')?.views).toHaveLength(1);
+    await store.close();
+  });
+
+  it('are found when another process has written them', async () => {
+    const path = join(scratch().home, 'state.db');
+    const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
+    expect(store.recall('s', '/w/a')?.views).toEqual([]);
+    await other.record({ views: [view('/w/a')] });
+    expect(store.recall('s', '/w/a')?.views).toHaveLength(1);
+    await store.close();
+    await other.close();
+  });
+});
+
 describe('pending changes', () => {
   it('are found at once, whichever connection announced and settled them', async () => {
     const path = join(scratch().home, 'state.db');

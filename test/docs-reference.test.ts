@@ -41,6 +41,7 @@ const NOTICES: Readonly<Record<Notice['kind'], true>> = {
   'match-tier': true,
   'quotes-straightened': true,
   'quotes-kept': true,
+  'settings-changed': true,
   'hard-links-broken': true,
   'mode-bits-dropped': true,
   'owner-changed': true,

@@ -146,6 +146,24 @@ function contentIn(place: Pick<Place, 'dir' | 'name'>): Content {
   return bytes === 'too-large' ? 'unknown' : bytes;
 }
 
+/**
+ * What a program that has run changed in a client's settings, although only the user may do that.
+ * Undefined if it is allowed, and for lost entries of ours, which are reported by themselves.
+ */
+export async function forbiddenNow(
+  { workspace, policy }: World,
+  { key, relative }: NamedPath,
+  before: Uint8Array | undefined,
+): Promise<string | undefined> {
+  const file = settingsFileOf([relative, key]);
+  if (file === undefined || matchingGlob(policy.commands.trust, relative) !== undefined) return undefined;
+  const read = ({ place }: Located): Content => contentIn(place);
+  const after = workspace.atOnce({ path: key, action: 'status', links: 'all' }, read, () => undefined);
+  const what =
+    after === 'unknown' ? undefined : (await settingsJudge()).forbiddenSettings(file, { before, after });
+  return what?.startsWith('it would change') === true ? undefined : what;
+}
+
 /** The reason why a session may not change a settings file whose new text is not known. */
 export async function guardUnknown(
   world: World,

@@ -24,6 +24,13 @@ export type Notice =
   | { readonly kind: 'unseen-append' }
   | { readonly kind: 'match-tier'; readonly tier: MatchTier }
   | { readonly kind: 'quotes-straightened'; readonly count: number }
+  /** A command set a key in a client's settings that only the user may set. `change`: its id. */
+  | {
+      readonly kind: 'settings-changed';
+      readonly path: string;
+      readonly what: string;
+      readonly change: string;
+    }
   /** Another program wrote typographic quotes where code needs straight ones. */
   | { readonly kind: 'quotes-kept'; readonly path: string; readonly ranges: readonly LineRange[] }
   | { readonly kind: 'hard-links-broken'; readonly count: number }

@@ -20,6 +20,10 @@ describe('describeNotice', () => {
       'The text was found after ignoring spaces at the ends of lines.',
     ],
     [
+      { kind: 'settings-changed', path: 'a.json', what: 'x switches hooks off', change: 'c1' },
+      'The command changed a.json, which only the user may do: x switches hooks off. Tell the user, or take it back with lookfirst undo c1.',
+    ],
+    [
       { kind: 'quotes-kept', path: 'a.ts', ranges: [{ from: 2, to: 2 }] },
       'Typographic quotes in code: a.ts, line 2. Replace them with straight ones, unless you meant them.',
     ],

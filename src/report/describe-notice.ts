@@ -41,6 +41,8 @@ const TEXTS: { readonly [K in Notice['kind']]: (notice: NoticeOf<K>, options: No
   'match-tier': ({ tier }) => TIERS[tier],
   'quotes-straightened': ({ count }) =>
     `Replaced ${countOf(count, 'typographic quote')} in code with straight ones.`,
+  'settings-changed': ({ change, path, what }) =>
+    `The command changed ${pathText(path)}, which only the user may do: ${phrase(what)}. Tell the user, or take it back with lookfirst undo ${phrase(change)}.`,
   'quotes-kept': ({ path, ranges }) =>
     `Typographic quotes in code: ${pathText(path)}, ${lineWords(ranges)}. Replace them with straight ones, unless you meant them.`,
   'hard-links-broken': ({ count }) =>

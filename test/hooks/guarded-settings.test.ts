@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { lookfirst } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -126,6 +127,28 @@ describe('a shell line that puts another file in the place of settings', () => {
       expect((await asked('run', { command })).reason).toContain('[PROTECTED]');
   });
 });
+
+it.each(CLIENTS)(
+  '%s: a session is told if its script has set what only the user may set',
+  async (path, bad, good) => {
+    put('bad.txt', bad);
+    put('good.txt', good);
+    const script = (from: string) =>
+      put(join(places.outside, 'script.sh'), `mkdir -p ${dirname(path)}; cat ${from} > ${path}`);
+    const run = (from: string) => agent.shell(`sh ${script(from)}`);
+    expect((await run('good.txt')).context ?? '').not.toContain('only the user');
+    const { context } = await run('bad.txt');
+    const told = `The command changed ${path}, which only the user may do: `;
+    expect(context).toContain(told);
+    expect((await agent.shell('true')).context ?? '').not.toContain(told);
+    expect((await lookfirst(places, ['log', '--kind', 'notice'])).stdout).toContain(
+      'only the user may change',
+    );
+    const change = /lookfirst undo (\w+)/.exec(context ?? '')?.[1] ?? '';
+    expect(await lookfirst(places, ['undo', change, '--yes'])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(places.root, path), 'utf8')).toBe(good);
+  },
+);
 
 describe('a host that changes a file with our entries', () => {
   it('may change other keys, and nothing of ours', async () => {

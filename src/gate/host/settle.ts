@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { settingsFileAt } from '../../dialect/clients/settings-files.ts';
 import { outermostKeys } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import {
@@ -22,6 +23,7 @@ import { endingUsed } from '../../text/lines.ts';
 import type { Located } from '../../workspace/workspace.ts';
 import { newChangeId } from '../announce.ts';
 import { foundAt, readableAt, sideAt } from '../found.ts';
+import { forbiddenNow } from '../guarded-files.ts';
 import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
 import { findLosses, recordLosses } from '../losses.ts';
 import { imagesToSettle } from '../old-bytes.ts';
@@ -191,9 +193,11 @@ async function settleAs(
       ? await knownUntilAnswer({ ...scene, knowledge }, endStates, { writes, credits, untold })
       : NOTHING_KNOWN;
   const images = host?.command === undefined ? undefined : await imagesToSettle(world, deltas);
+  const guarded = await changedSettings(world, pending, deltas);
   const entries = [
     ...(deltas.length === 0 ? [] : [settledEntry(world, pending, own)]),
     ...made,
+    ...guarded.map((notice) => noticeEntry(world, entry, notice)),
     ...(host?.bypasses ?? []),
     ...(ending === 'done' && host?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
   ];
@@ -206,6 +210,7 @@ async function settleAs(
   world.settledCalls.note(pending);
   return [
     ...(host?.untold ?? []),
+    ...guarded,
     ...lost,
     ...(await recordLosses(world, knowledge, { command: commandOf(pending), losses })),
     ...reshaped,
@@ -430,6 +435,29 @@ async function reshapedFiles(world: World, endStates: readonly EndState[]): Prom
     if (ranges.length > 0) notices.push({ kind: 'quotes-kept', path, ranges });
   }
   return notices;
+}
+
+type SettingsNotice = Extract<Notice, { readonly kind: 'settings-changed' }>;
+
+/** Notices about settings of clients in which a command has set what only the user may set. */
+async function changedSettings(
+  world: World,
+  { change, host }: PendingChange,
+  deltas: readonly Delta[],
+): Promise<readonly SettingsNotice[]> {
+  if (host?.command === undefined) return [];
+  const notices: SettingsNotice[] = [];
+  for (const delta of deltas) {
+    if (settingsFileAt(delta.relative) === undefined) continue;
+    const what = await forbiddenNow(world, delta, await keptBytes(world, delta.before));
+    if (what !== undefined) notices.push({ kind: 'settings-changed', path: delta.relative, what, change });
+  }
+  return notices;
+}
+
+function noticeEntry({ now }: World, { session, root }: NewEntry, { path, what }: SettingsNotice): NewEntry {
+  const text = `the command changed settings that only the user may change: ${what}`;
+  return { kind: 'notice', atMs: now(), session, root, path, text };
 }
 
 /** The bytes of a state: none for an absent file. Undefined if they are not kept. */

@@ -78,6 +78,7 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   'unseen-append': 'The session added to a file that it had not read.',
   'match-tier': 'The text to replace was found only by a looser match.',
   'quotes-straightened': 'Typographic quotes were straightened.',
+  'settings-changed': "A command set what only the user may set in a client's settings.",
   'quotes-kept': 'The new text has typographic quotes in code.',
   'stale-warning': 'The file had changed since the session read it. The policy only warns.',
   'met-save': 'Another program saved the file in the same moment. Its bytes are kept.',

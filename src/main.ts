@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { debuglog } from 'node:util';
 import type { ServerPlan } from './cli/cli.ts';
 import { userHome } from './config/home.ts';
 
@@ -27,6 +28,7 @@ export async function main([, program = '', ...args]: readonly string[]): Promis
 /** Ends the process because of an error that no code caught, as Node does, but with one line instead of a stack. */
 async function endWith(error: unknown): Promise<never> {
   const { failureText } = await import('./model/fault.ts');
+  debuglog('lookfirst')('%o', error);
   process.stderr.write(`lookfirst: ${failureText(error)}\n`);
   process.exit(1);
 }

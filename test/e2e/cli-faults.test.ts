@@ -118,6 +118,23 @@ it('demo says that SQLite is missing, and plays no scene without it', () => {
   expect(ran.stderr).toMatch(/^lookfirst: this Node has no SQLite .*\[STORE_FAILED\]\n$/);
 });
 
+it('an error that no code catches ends the program with one line; NODE_DEBUG prints its stack', () => {
+  const places = scratch();
+  const provoking = join(places.base, 'provoking.cjs');
+  writeFileSync(provoking, "setTimeout(() => { throw new TypeError('provoked'); }, 50);");
+  const [program = '', ...args] = PROGRAM;
+  const run = (more: Readonly<Record<string, string>>) => {
+    const env = environment(places, { NODE_OPTIONS: `--require=${provoking}`, ...more });
+    return spawnSync(program, [...args, 'doctor'], { env, encoding: 'utf8' });
+  };
+  const [plain, debugged] = [run({}), run({ NODE_DEBUG: 'lookfirst' })];
+  expect(plain.stderr).toBe(
+    'lookfirst: provoked: this is a bug, please report it (NODE_DEBUG=lookfirst shows its place) [BUG]\n',
+  );
+  expect([plain.status, debugged.status]).toEqual([1, 1]);
+  expect(debugged.stderr).toMatch(/TypeError: provoked\n\s+at /);
+});
+
 it.each([
   ['the folder of the scripts cannot be made', 'bin', 'file'],
   ['a script cannot be written', 'bin/lookfirst-hook/folder', 'folder'],

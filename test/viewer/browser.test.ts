@@ -280,6 +280,8 @@ describe.skipIf(!hasBrowser).each(SCREENS)('the page on a %s', (_, size) => {
         expect.stringContaining('row session'),
       ]);
     expect(await page.textContent('.row.turn')).toContain('Shout in two places');
+    // The list follows the page's first heading.
+    expect(await page.locator('.day').evaluate(({ tagName }) => tagName)).toBe('H2');
     const time = page.locator('a.row.change time');
     expect(await time.textContent()).toMatch(/^\d\d:\d\d$/);
     expect(await time.getAttribute('title')).toBe(

@@ -94,7 +94,7 @@ const items = computed<readonly Item[]>(() => {
     const heads: Item[] = [];
     const isNewDay = dayWord(row.atMs) !== day;
     day = dayWord(row.atMs);
-    if (isNewDay) heads.push(headOf(day, html`<h3 class="day dim">${day}</h3>`));
+    if (isNewDay) heads.push(headOf(day, html`<h2 class="day dim">${day}</h2>`));
     const prompt = prompts.get(turnName(row));
     if (prompt !== undefined) heads.push(headOf(`prompt ${prompt.seq}`, promptLine(prompt)));
     prompts.delete(turnName(row));

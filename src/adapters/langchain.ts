@@ -9,7 +9,7 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import type { GatedSession } from '../session/gated-session.ts';
-import { callNames, type PathNames, pathForm } from '../session/path-names.ts';
+import { callNames, type PathForm, type PathNames, pathForm } from '../session/path-names.ts';
 import {
   adapterToolset,
   answered,
@@ -160,7 +160,7 @@ interface Changed {
  */
 export class LookfirstBackend {
   readonly #session: SessionSource;
-  #last: { readonly session: GatedSession; readonly form: ReturnType<typeof pathForm> } | undefined;
+  #last: { readonly session: GatedSession; readonly form: PathForm } | undefined;
 
   constructor(session: SessionSource) {
     this.#session = session;

@@ -16,9 +16,7 @@ import { COMMANDS, OLD_SPELLINGS } from './command-list.ts';
 import type { GlobalFlags } from './flags.ts';
 import { generalHelp, helpText } from './help-text.ts';
 import { parseCommand } from './parse-command.ts';
-import { Terminal } from './terminal.ts';
-
-type TerminalStreams = ConstructorParameters<typeof Terminal>[0];
+import { Terminal, type TerminalStreams } from './terminal.ts';
 
 interface CliOptions extends Omit<Cli, 'terminal' | 'flags' | 'nowMs' | 'age'> {
   /** Everything after the program's own name. */

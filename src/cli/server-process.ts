@@ -13,7 +13,7 @@ interface ServerTool {
 }
 
 /** The answer of a tool. */
-interface ServerAnswer {
+export interface ServerAnswer {
   readonly ok: boolean;
   readonly code?: string;
   readonly change?: string;

@@ -8,7 +8,7 @@ import { type Colours, PLAIN, type TableColumn, table } from './table.ts';
 /** A stream that may be a terminal. */
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 
-interface TerminalStreams {
+export interface TerminalStreams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: Output;
   readonly stderr: Output;

@@ -4,7 +4,7 @@ import { errnoOf } from '../model/fault.ts';
 import { makeFolder, prepareHome, unusableHome } from '../store/prepare-home.ts';
 
 /** The location of the sockets of resident processes, which answer hook calls. */
-interface ResidentPlace {
+export interface ResidentPlace {
   /**
    * The folder of the sockets, accessible only to this user. Processes change into it and use relative names, because
    * a socket's path has at most 107 bytes.

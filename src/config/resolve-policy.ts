@@ -104,7 +104,7 @@ function nothingTaken(setting: string, change: string, base: readonly string[]):
 }
 
 /** Settings that differ from the preset. The groups `journal`, `commands` and `hooks` may also be partial. */
-type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands' | 'hooks'>> & {
+export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands' | 'hooks'>> & {
   readonly journal?: Partial<Policy['journal']>;
   readonly commands?: Partial<Policy['commands']>;
   readonly hooks?: Partial<Policy['hooks']>;

@@ -4,7 +4,7 @@ import { isRecord } from '../model/record.ts';
 import { ANY, type Shape } from '../model/shape.ts';
 import { POLICY_FILE } from './policy-shape.ts';
 import { resolvePolicy } from './resolve-policy.ts';
-import { isPresetRule, policySettings, settingShapes } from './settings.ts';
+import { isPresetRule, policySettings, type Setting, settingShapes } from './settings.ts';
 
 describe('policySettings', () => {
   it('names every field of a policy, with its meaning', () => {
@@ -68,7 +68,7 @@ const MAX_SETTINGS = 36;
 describe('docs/policy.md', () => {
   it('is generated from the settings', async () => {
     const shapes = new Map(settingShapes());
-    const rowsOf = (settings: readonly ReturnType<typeof policySettings>[number][]) =>
+    const rowsOf = (settings: readonly Setting[]) =>
       settings
         .map(
           ({ key, value, meaning }) =>

@@ -5,10 +5,10 @@ import { PRESETS } from './presets.ts';
 import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
 
 /** The source of a setting's value. */
-type Origin = 'flag' | 'environment' | 'file' | 'preset' | 'default';
+export type Origin = 'flag' | 'environment' | 'file' | 'preset' | 'default';
 
 /** A setting with the value that is in force. */
-interface Setting {
+export interface Setting {
   /** The setting's name. Settings of a group have dotted names, as in `journal.quotaBytes`. */
   readonly key: string;
   readonly value: unknown;

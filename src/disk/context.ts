@@ -90,7 +90,7 @@ export function openDisk(options: DiskOptions): DiskContext {
 }
 
 /** The functions we use of fs-native-extensions: atomic exchange of two names, and extended attributes. */
-interface NativeFiles {
+export interface NativeFiles {
   /** renameat2(RENAME_EXCHANGE), or RENAME_SWAP on macOS. Both names must exist, on one file system. */
   swapSync(from: string, to: string): void;
   listAttrsSync(fd: number): Iterable<string>;

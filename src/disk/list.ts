@@ -12,7 +12,7 @@ import { isMissing, unlessErrno } from '../model/fault.ts';
 import { at, type FileKind, type PinnedDirectory, type Place } from '../model/path.ts';
 import { kindOf } from './read.ts';
 
-interface DirectoryEntry {
+export interface DirectoryEntry {
   readonly name: string;
   readonly kind: FileKind;
 }

@@ -3,11 +3,9 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
-import { decodeUtf16, utf16Of } from '../text/decode.ts';
+import { decodeUtf16, type Utf16Encoding, utf16Of } from '../text/decode.ts';
 import type { FileSystemClock } from './file-system.ts';
 import { openRegular, stampOf, type Unreadable } from './read.ts';
-
-type Utf16Encoding = Parameters<typeof decodeUtf16>[1];
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;

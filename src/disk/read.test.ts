@@ -21,7 +21,7 @@ import { bench } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
 import type { Place } from '../model/path.ts';
 import { FileSystemClock } from './file-system.ts';
-import { fingerprintOf, openRegular, readSnapshot, type Snapshot } from './read.ts';
+import { fingerprintOf, openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
 /**
  * A clock that accepts the stat fields (stamp) of every file as proof of its bytes. Only the
@@ -33,7 +33,7 @@ class TrustingClock extends FileSystemClock {
   }
 }
 
-async function snapshot(place: Place, limits: Parameters<typeof readSnapshot>[1]): Promise<Snapshot> {
+async function snapshot(place: Place, limits: ReadLimits): Promise<Snapshot> {
   const seen = await readSnapshot(place, limits);
   if ('problem' in seen) throw new Error(seen.problem);
   return seen;

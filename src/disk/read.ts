@@ -75,7 +75,7 @@ export type Unreadable =
   | { readonly problem: 'too-large'; readonly size: number }
   | { readonly problem: 'denied'; readonly errno: string };
 
-interface ReadLimits {
+export interface ReadLimits {
   /**
    * Checks whether a file's stat fields (stamp) prove its bytes. Undefined if no caller relies on
    * the stamp; the snapshot is then marked racy without a check.

@@ -23,7 +23,7 @@ import {
   holdsAt,
   holdsContent,
 } from './content.ts';
-import { changeFailed, type DiskContext } from './context.ts';
+import { changeFailed, type DiskContext, type NativeFiles } from './context.ts';
 import { syncFolder, syncsFolders } from './file-system.ts';
 import { claimName, moveIfFree, putBack, tempName } from './names.ts';
 import {
@@ -38,8 +38,6 @@ import {
 } from './read.ts';
 import { displace, retain, retainBytes, retainOrDrop } from './shelf.ts';
 import { canBeStaged, discard, inodeAt, openStaged, type Staged, writeTemp } from './temp-file.ts';
-
-type NativeFiles = NonNullable<DiskContext['native']>;
 
 type TempFile = Awaited<ReturnType<typeof writeTemp>>;
 

@@ -24,7 +24,7 @@ interface RipgrepRun {
   readonly onTick?: (() => void) | undefined;
 }
 
-interface RipgrepEnd {
+export interface RipgrepEnd {
   /**
    * `done`: completed; `partly`: some files could not be read; `enough`: `onOutput` stopped the
    * run; `overrun`: exceeded RunLimits; `failed`: ripgrep rejected its arguments, or another

@@ -18,11 +18,9 @@ import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import type { Content } from './content.ts';
-import type { DiskContext } from './context.ts';
+import type { DiskContext, NativeFiles } from './context.ts';
 import { tempName } from './names.ts';
 import { modeOf, type Opened } from './read.ts';
-
-type NativeFiles = NonNullable<DiskContext['native']>;
 
 const fsyncAsync = promisify(fsync);
 const writeAsync = promisify(write);

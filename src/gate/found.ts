@@ -13,7 +13,7 @@ import { MAX_TIMER_MS } from '../model/waiting.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
-interface FoundState {
+export interface FoundState {
   readonly side: State;
   /** The bytes of a file, unless it is too large to load. */
   readonly snapshot?: Snapshot;

@@ -18,9 +18,9 @@ import { Announcements } from './host/announcements.ts';
 import { keysOf, lockKeys, pathsOf } from './keys.ts';
 import type { ChangePlan } from './plan.ts';
 import { prepare, prepareAll } from './prepare.ts';
-import type { evidenceOf } from './prepared.ts';
+import type { Evidence } from './prepared.ts';
 import { Refusals } from './refusals.ts';
-import { shown } from './shown.ts';
+import { type ReadEvent, shown } from './shown.ts';
 import { actionOf, validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
 import { type CallSettings, entryHead, type World, withSettings } from './world.ts';
@@ -193,10 +193,7 @@ export class Gate {
    * Records what another program's read showed. A read of the present bytes resets the count of the
    * path's refusals.
    */
-  async shown(
-    event: Parameters<typeof shown>[1],
-    times?: ClientCall,
-  ): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async shown(event: ReadEvent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const scene = { world: this.#world, knowledge: this.#knowledge.during(times) };
     const seen = await shown(scene, event);
     if (!seen.ok) return seen;
@@ -207,7 +204,7 @@ export class Gate {
     return { ok: true, notices: told };
   }
 
-  async #refuse(refusal: Refusal, evidence?: Awaited<ReturnType<typeof evidenceOf>>): Promise<Refused> {
+  async #refuse(refusal: Refusal, evidence?: Evidence): Promise<Refused> {
     return refused((await this.refusals.record({ refusal, evidence })).refusal);
   }
 

@@ -3,13 +3,18 @@ import { byPath, type Delta, sameContent } from '../model/delta.ts';
 import { isBelow } from '../model/path.ts';
 import { onlyIn } from '../process/git-copies.ts';
 import { readIndexBytes } from '../process/git-index.ts';
-import { blobOf, isHash, isUnreachable, loggedRefs, packedRefs } from '../process/git-refs.ts';
+import {
+  blobOf,
+  isHash,
+  isUnreachable,
+  type LoggedRef,
+  loggedRefs,
+  packedRefs,
+} from '../process/git-refs.ts';
 import { statusOf } from '../process/git-status.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { readableAt } from './found.ts';
 import type { World } from './world.ts';
-
-type LoggedRef = ReturnType<typeof loggedRefs>[number];
 
 /** At most this many changed references and stashes are checked. The rest counts as not lost. */
 const MAX_CHECKED = 50;

@@ -24,7 +24,7 @@ export type Relocation = Extract<FileIntent, { kind: 'edit' | 'insert' | 'move' 
  * Keys of the paths that the moves of a batch leave free (`left`) and of those that they fill
  * (`filled`).
  */
-interface BatchMoves {
+export interface BatchMoves {
   readonly left: ReadonlySet<string>;
   readonly filled: ReadonlySet<string>;
 }

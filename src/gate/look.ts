@@ -4,12 +4,13 @@ import {
   fingerprintOf,
   isReadOnly,
   kindOf,
+  type ReadLimits,
   readNow,
   readSnapshot,
   type Snapshot,
   type Unreadable,
 } from '../disk/read.ts';
-import { type Facts, isStub } from '../judge/facts.ts';
+import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
 import { lastAt } from '../model/delta.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
@@ -27,10 +28,6 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { type Asking, bypassFacts } from './announce.ts';
 import { startUpGuard } from './guarded-files.ts';
 import type { World } from './world.ts';
-
-type ReadLimits = Parameters<typeof readSnapshot>[1];
-
-type Target = Facts['target'];
 
 /** A file that became empty within this time may be in the middle of a save by another program. */
 const JUST_MS = 500;
@@ -51,7 +48,7 @@ export interface LookedFile {
 
 interface LookRequest {
   readonly path: string;
-  readonly action: Facts['action'];
+  readonly action: JudgedAction;
   /** `status`: locate the path for a status query, which is allowed even where changes are not. */
   readonly locatedFor?: 'status';
   readonly expectedRevision?: string | undefined;

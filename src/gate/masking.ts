@@ -6,7 +6,7 @@ import type { ReadResult } from '../model/results.ts';
 import { type How, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
-import { decodeText, decodeUtf16, encodeText } from '../text/decode.ts';
+import { decodeText, decodeUtf16, encodeText, type Utf16Encoding } from '../text/decode.ts';
 import {
   isSecretPath,
   type KnownSecrets,
@@ -64,7 +64,7 @@ export function maskedBytes(
   world: Masking,
   path: string,
   bytes: Uint8Array,
-  utf16?: Parameters<typeof decodeUtf16>[1],
+  utf16?: Utf16Encoding,
 ): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
   const decoded =
     utf16 === undefined

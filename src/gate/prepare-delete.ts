@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, stampOf } from '../disk/read.ts';
-import type { Facts } from '../judge/facts.ts';
+import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import { ABSENT, byPath, type State } from '../model/delta.ts';
 import type { ChangeEntry } from '../model/entry.ts';
@@ -29,8 +29,6 @@ import {
 } from './prepared.ts';
 import { type FolderNode, listingFingerprint, readTree, removalsOf, type TreeNode } from './tree.ts';
 import type { World } from './world.ts';
-
-type FolderFacts = NonNullable<Facts['folder']>;
 
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
 

@@ -11,7 +11,7 @@ import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
 import { fileState, sideOf } from './found.ts';
-import { type batchMoves, type Relocation, routeOf } from './keys.ts';
+import { type BatchMoves, type Relocation, routeOf } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -24,8 +24,6 @@ import {
   withCure,
 } from './prepared.ts';
 import type { World } from './world.ts';
-
-type BatchMoves = ReturnType<typeof batchMoves>;
 
 type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 /**

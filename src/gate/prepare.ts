@@ -8,7 +8,7 @@ import type { FileState, Refusal, RefusalCode, RefusalOf } from '../model/verdic
 import type { Knowledge } from '../views/knowledge.ts';
 import { foundAt } from './found.ts';
 import { guardPlan } from './guarded-files.ts';
-import { batchMoves, isRelocation, pathsOf } from './keys.ts';
+import { type BatchMoves, batchMoves, isRelocation, pathsOf } from './keys.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
 import { prepareMkdir, prepareMove } from './prepare-move.ts';
@@ -16,8 +16,6 @@ import { prepareRelocation } from './prepare-relocation.ts';
 import { prepareWrite } from './prepare-write.ts';
 import { type Denied, notPrepared, type Prepared } from './prepared.ts';
 import type { World } from './world.ts';
-
-type BatchMoves = ReturnType<typeof batchMoves>;
 
 /**
  * Maximum time to wait until another process has recorded what the session was shown. That takes

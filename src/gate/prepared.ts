@@ -41,7 +41,10 @@ const CONTEXT_LINES = 1;
 const MAX_HASHED_BYTES = 8 << 20;
 
 /** Facts about the file that the journal keeps with a refusal, so that users can check it later. */
-type Evidence = Pick<EntryOf<'refusal'>, 'sha256' | 'sizeBytes' | 'seen' | 'content' | 'call' | 'text'>;
+export type Evidence = Pick<
+  EntryOf<'refusal'>,
+  'sha256' | 'sizeBytes' | 'seen' | 'content' | 'call' | 'text'
+>;
 
 /**
  * An allowed change with its plan, or a refusal. `credit`: the lines that the refusal itself shows,

@@ -6,7 +6,7 @@ import { passOn, type Refusal, reasonOf } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
 import { keptWords } from '../report/evidence.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import type { evidenceOf } from './prepared.ts';
+import type { Evidence } from './prepared.ts';
 import type { World } from './world.ts';
 
 /** A refused path is cut to this length. No system has longer paths, but callers may send anything. */
@@ -42,7 +42,7 @@ export class Refusals {
   async record(item: {
     readonly refusal: Refusal;
     readonly credit?: Sighting;
-    readonly evidence?: Awaited<ReturnType<typeof evidenceOf>> | undefined;
+    readonly evidence?: Evidence | undefined;
     /** Set under `mode: observe`: the refusal is recorded, but the call is not stopped. */
     readonly observed?: true;
     /** The session in the refused call: the lines that the refusal shows count only for later calls. */

@@ -22,7 +22,7 @@ import { trusted } from './look.ts';
 import { entryHead, type World } from './world.ts';
 
 /** A read through another program, whose text may not prove which bytes it showed. */
-type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> & {
+export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> & {
   /** `output`: a diff, which shows lines of the file but is no read of it. */
   readonly how?: 'output' | undefined;
   /** The hash of the file's bytes before the call. Shows whether the file changed during the call. */

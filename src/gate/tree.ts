@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { inspect, linkTarget, listNames } from '../disk/list.ts';
+import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/list.ts';
 import { isReadOnly } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { ABSENT, type State } from '../model/delta.ts';
@@ -9,8 +9,6 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { atPath, fileAt } from './found.ts';
 import type { PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
-
-type DirectoryEntry = ReturnType<typeof listNames>[number];
 
 /**
  * The deltas that remove a tree. Fingerprints every file, so that each is removed only if unchanged.

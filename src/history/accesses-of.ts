@@ -11,12 +11,12 @@ import { linesCoverage, WHOLE } from '../model/coverage.ts';
 import type { HostIntent } from '../model/intent.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
-import { bareView, shownText, shownView, type TranscriptView } from './history-sighting.ts';
+import { bareView, type ShownText, shownText, shownView, type TranscriptView } from './history-sighting.ts';
 import { enterDirectory } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
 
 /** A tool call of a transcript, in a form that is independent of the host. */
-interface RecordedCall {
+export interface RecordedCall {
   readonly id: string;
   readonly name: string;
   /** The arguments as an object, or as the JSON text of an object. */
@@ -157,7 +157,7 @@ interface WriteAccess {
   /** The path as the agent wrote it in the call. Results of Lookfirst's tools repeat it. */
   readonly given: string;
   readonly lines: number;
-  readonly shown: ReturnType<typeof shownText>;
+  readonly shown: ShownText;
 }
 
 interface EditAccess {

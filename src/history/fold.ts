@@ -1,12 +1,10 @@
 import { isBlanked } from '../dialect/calls/shown/receipt.ts';
-import { type Access, accessesOf, viewsOf } from './accesses-of.ts';
+import { type Access, accessesOf, type RecordedCall, viewsOf } from './accesses-of.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';
 import { bareView, type HistoryOptions, type TranscriptView } from './history-sighting.ts';
 import { isInside, locate } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
-
-type RecordedCall = Parameters<typeof accessesOf>[0];
 
 /**
  * Maximum number of calls waiting for results. Real conversations have a few; beyond the limit the oldest are dropped.
@@ -27,7 +25,7 @@ export interface FoldObserver {
   changed(change: ObservedChange): void;
 }
 
-interface ObservedChange {
+export interface ObservedChange {
   readonly access: Extract<Access, { readonly kind: 'write' | 'edit' }>;
   readonly result: RecordedResult;
   /** The views of the file that the model was shown before the change, newest first. */

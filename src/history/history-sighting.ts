@@ -9,7 +9,7 @@ import type { FormatName } from '../model/transcript.ts';
 import { lineCount } from '../text/lines.ts';
 
 /** Lines of a file that a transcript showed. Their text is kept as a hash, for comparison with the disk. */
-interface ShownText {
+export interface ShownText {
   /** First and last line, 1-based. Negative numbers count from the end; -1 is the last line. */
   readonly from: number;
   readonly to: number;

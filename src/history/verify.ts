@@ -4,9 +4,7 @@ import { type Fingerprint, type Stamp, sameFingerprint } from '../model/fingerpr
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { decodeText } from '../text/decode.ts';
 import { lineCount, splitLines, toLf } from '../text/lines.ts';
-import type { HistorySighting, TranscriptView } from './history-sighting.ts';
-
-type ShownText = NonNullable<HistorySighting['shown']>[number];
+import type { HistorySighting, ShownText, TranscriptView } from './history-sighting.ts';
 
 /**
  * A text that is compared with many shown texts. Keeps its lines, so that it is split only once.

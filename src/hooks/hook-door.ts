@@ -21,7 +21,7 @@ import { passing, type Scene, TurnNotes } from './scene.ts';
 type UsableRoots = Awaited<ReturnType<typeof openUsable>>;
 
 /** The settings of one hook call, from its command line and environment. */
-interface HookSettings {
+export interface HookSettings {
   readonly host: Host;
   /** The working directory of the hook process. */
   readonly cwd: string;

@@ -2,10 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { Fault } from '../model/fault.ts';
 import { quotedWord } from '../report/bounded.ts';
 import type { ConfigSources } from '../session/configured.ts';
-import { type LineRunner, runPrefixedLine, scriptOwner } from '../session/prefixed-line.ts';
+import {
+  type LineRunner,
+  type OpenedWorkspace,
+  runPrefixedLine,
+  scriptOwner,
+} from '../session/prefixed-line.ts';
 import type { ResidentCall } from './resident/ask-resident.ts';
 
-type Open = (root: string) => Promise<Awaited<ReturnType<LineRunner['open']>>>;
+type Open = (root: string) => Promise<OpenedWorkspace>;
 
 /**
  * The lines of Claude Code's shell that scripts run for this process (see `shellScript`). Each

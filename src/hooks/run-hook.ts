@@ -9,13 +9,11 @@ import { defined } from '../model/record.ts';
 import type { ConfigSources } from '../session/configured.ts';
 import { answerHook } from './answer-hook.ts';
 import { type HookAnswer, type Host, SILENT } from './event.ts';
-import type { HookDoor } from './hook-door.ts';
+import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
 import type { RemoteShells } from './remote-shells.ts';
 import type { askResident, ResidentCall } from './resident/ask-resident.ts';
-
-type HookSettings = Parameters<HookDoor['respond']>[0];
 
 interface HookProcess extends ConfigSources {
   readonly args: readonly string[];

@@ -7,7 +7,7 @@ const MAX_NAMED = 50;
  * The reason why nothing else has the bytes of a thing. `at-work`: it counts only if it is another
  * session's present work.
  */
-type OnlyCopy =
+export type OnlyCopy =
   | 'uncommitted'
   | 'untracked'
   | 'ignored'

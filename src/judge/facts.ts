@@ -7,10 +7,13 @@ import type { Action, CopiedText, Writer } from '../model/verdict.ts';
  * The action to judge. A plain write is `overwrite` whether or not the file exists; `create` is only for callers that
  * demand creation. A move is judged twice: its source as `move`, its destination as `overwrite`.
  */
-type JudgedAction = Extract<Action, 'create' | 'overwrite' | 'edit' | 'insert' | 'delete' | 'move' | 'mkdir'>;
+export type JudgedAction = Extract<
+  Action,
+  'create' | 'overwrite' | 'edit' | 'insert' | 'delete' | 'move' | 'mkdir'
+>;
 
 /** The current state of the path. */
-type Target =
+export type Target =
   | { readonly exists: false }
   | {
       readonly exists: true;
@@ -30,10 +33,16 @@ type Target =
     };
 
 /** The reason why the session has no valid sighting (record of what it was shown) of the file. */
-type Absence = 'never' | 'changed' | 'expired' | 'recreated' | 'unverified' | NonNullable<Sighting['lost']>;
+export type Absence =
+  | 'never'
+  | 'changed'
+  | 'expired'
+  | 'recreated'
+  | 'unverified'
+  | NonNullable<Sighting['lost']>;
 
 /** The facts for deleting a folder. */
-interface FolderFacts {
+export interface FolderFacts {
   readonly empty: boolean;
   readonly recursive: boolean;
   /** True if this session was shown every entry below the folder. */

@@ -3,10 +3,8 @@ import { FILE, facts, flags, MISSING, policy, sighting } from '../../test/suppor
 import { PRESETS } from '../config/presets.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, Target } from './facts.ts';
 import { judge } from './judge.ts';
-
-type Target = Facts['target'];
 
 const FOLDER: Target = { ...FILE, kind: 'directory' };
 const EMPTY: Target = { ...FILE, sizeBytes: 0, empty: true };

@@ -5,7 +5,7 @@ import { Work } from '../model/waiting.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
-import { type ToolHost, unknownTool } from '../tools/tool-host.ts';
+import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { INTERNAL_ERROR } from '../wire/rpc.ts';
 import { type InputRequired, OpenQuestions, Questions, type Round } from './approval.ts';
 import type { ClientRoots } from './client-roots.ts';
@@ -40,8 +40,6 @@ import {
   toolMessage,
   unsupportedVersion,
 } from './protocol.ts';
-
-type ToolDefinition = ReturnType<ToolHost['tools']>[number];
 
 type Message = ReturnType<typeof readMessage>;
 

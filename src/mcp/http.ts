@@ -4,7 +4,7 @@ import { SESSION_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { ClientEndpoint } from '../wire/front/client-endpoint.ts';
 import type { Link, ToClient } from '../wire/front/link.ts';
-import { serveFront } from '../wire/front/serve-front.ts';
+import { type Front, serveFront } from '../wire/front/serve-front.ts';
 import type { SessionLimits } from '../wire/front/session-clients.ts';
 import { ClientConnection } from './connection.ts';
 import { messageBytes, type Parts } from './protocol.ts';
@@ -41,7 +41,7 @@ interface HttpOptions {
  * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`. NAME is the session of
  * every call that does not name its own.
  */
-export function listenHttp(options: HttpOptions): ReturnType<typeof serveFront> {
+export function listenHttp(options: HttpOptions): Promise<Front> {
   const { host, token, port, log, other, maxBodyBytes = MAX_BODY_BYTES, requestMs = REQUEST_MS } = options;
   const endpoint = new ClientEndpoint({
     maxBytes: maxBodyBytes,

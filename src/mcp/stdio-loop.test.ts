@@ -6,7 +6,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { ClientCall } from '../model/call.ts';
-import type { ToolHost } from '../tools/tool-host.ts';
+import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
 import { runStdioLoop } from './stdio-loop.ts';
 
 const MEGABYTE = 'm'.repeat(1 << 20);
@@ -92,10 +92,7 @@ describe('serveStdio', () => {
     const times: ClientCall[] = [];
     const reading: ToolHost = {
       ...host,
-      tools: () =>
-        ['read', 'write'].map(
-          (name) => ({ ...host.tools()[0], name }) as ReturnType<ToolHost['tools']>[number],
-        ),
+      tools: () => ['read', 'write'].map((name) => ({ ...host.tools()[0], name }) as ToolDefinition),
       call: async (name, _args, context) => {
         if (context.times !== undefined) times.push(context.times);
         if (name === 'read') {

@@ -34,7 +34,7 @@ const MAX_BATCH_BYTES = 32 << 20;
 /** The contents of at most this many groups of commits are remembered. */
 const MAX_CONTENTS = 4;
 
-type TrackedFiles = ReadonlyMap<string, Tracked>;
+export type TrackedFiles = ReadonlyMap<string, Tracked>;
 
 /**
  * Facts about repositories that cost time to find out and rarely change. A process that takes many

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { unlessErrno } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import { git, gitFolderOf, repositoryAround, worktreeGitFolder } from './git.ts';
-import type { GitFacts } from './git-blobs.ts';
+import type { GitFacts, TrackedFiles } from './git-blobs.ts';
 import { isAsStaged } from './git-index.ts';
 import { blobOf, blobsIn, checkedOut, listedObjects, stashesIn } from './git-refs.ts';
 import { statusOf } from './git-status.ts';
@@ -121,7 +121,7 @@ export class GitCopies {
 /** The index of a repository, and when it was written. */
 interface KnownIndex {
   readonly top: string;
-  readonly tracked: Awaited<ReturnType<GitFacts['staged']>>;
+  readonly tracked: TrackedFiles;
   readonly writtenMs: number;
   /** The files that differ from the index, if git was asked. */
   readonly changed?: ReadonlySet<string>;

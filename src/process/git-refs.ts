@@ -31,7 +31,7 @@ export function packedRefs(text: string): ReadonlyMap<string, string> {
 }
 
 /** One line of a log of git: the new hash of the reference, and the message. */
-interface LoggedRef {
+export interface LoggedRef {
   readonly hash: string;
   readonly message: string;
 }

@@ -17,10 +17,8 @@ import { isMissing, unlessErrno } from '../model/fault.ts';
 import { git, repositoryAround, type Unavailable, worktreeGitFolder } from './git.ts';
 import type { GitFacts } from './git-blobs.ts';
 import { renewedPaths, type Tracked, trackedAs } from './git-index.ts';
-import { statusPrinted } from './git-status.ts';
+import { type GitStatus, statusPrinted } from './git-status.ts';
 import { entryAt, pathsBelow } from './own-files.ts';
-
-type GitStatus = ReturnType<typeof statusPrinted>[number];
 
 type GitOptions = NonNullable<Parameters<typeof git>[2]>;
 

@@ -1,7 +1,7 @@
 import { git, namesPrinted, repositoryAround } from './git.ts';
 
 /** A file of a repository that differs from the last commit. */
-interface GitStatus {
+export interface GitStatus {
   /** Relative to the top of the repository. Ends with a slash if git names a whole folder. */
   readonly path: string;
   /** Git's letter for the index (`.` means like the last commit), or `?` untracked, `!` ignored. */

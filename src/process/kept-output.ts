@@ -24,7 +24,7 @@ const HEAD_BYTES = 10_000;
 const TAIL_BYTES = 20_000;
 
 /** A command's output, cut to a size that fits into an answer. */
-interface ShownOutput {
+export interface ShownOutput {
   /** The whole output, or its beginning. */
   readonly head: string;
   /** The end of the output; absent if `head` is the whole output. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
 import { PRESETS } from '../config/presets.ts';
-import type { SandboxPlan } from './sandbox.ts';
+import type { Profile } from './sandbox.ts';
 
 const at = await commandBench();
 const { here } = at;
@@ -69,7 +69,7 @@ describe.skipIf(here === undefined)('a confined command', () => {
     ];
     writeFileSync(unshare, `#!/usr/bin/perl\n${steps.join(';\n')};\n`, { mode: 0o755 });
     const search = `perl -e '($k, $n) = ("user", "a key"); print syscall ${keyctl}, 10, -3, $k, $n, 0'`;
-    const found = async (profile: SandboxPlan['profile']): Promise<string> =>
+    const found = async (profile: Profile): Promise<string> =>
       (await at.run(search, { profile, tools: { unshare } })).output.head;
     // Control: without `confine`, the command finds the key, so the search itself works.
     expect(Number(await found(UNDO))).not.toBe(0);

@@ -5,16 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
 import { upperFolder } from './layer.ts';
 import { COMMAND_VARIABLE } from './run-sandboxed.ts';
-import type { SandboxPlan, SandboxTools } from './sandbox.ts';
+import type { Profile, SandboxTools } from './sandbox.ts';
 
 const at = await commandBench();
 const { here } = at;
 
 /** Kinds of sandboxes. Tests that run as root also use a user namespace, because ordinary users need one. */
-const KINDS: readonly (readonly [
-  string,
-  { profile: SandboxPlan['profile']; tools?: Partial<SandboxTools> },
-])[] = [
+const KINDS: readonly (readonly [string, { profile: Profile; tools?: Partial<SandboxTools> }])[] = [
   ['undo', { profile: UNDO }],
   ['undo in a user namespace', { profile: UNDO, tools: { namespace: 'user' } }],
   ['confine', { profile: CONFINE }],

@@ -7,7 +7,7 @@ import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Unavailable } from './git.ts';
 import { GitFacts } from './git-blobs.ts';
 import { dropSnapshot, expiredSnapshots, type TakenSnapshot, takeSnapshot } from './git-snapshot.ts';
-import { expiredOutputs, KeptOutput, readKeptOutput } from './kept-output.ts';
+import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import { FILTER, keyFilter } from './key-filter.ts';
 import {
   abandonedLayers,
@@ -26,10 +26,8 @@ import type { AttributeReader } from './layer-entries.ts';
 import { namesOfFiles } from './named-files.ts';
 import { type Probe, probe } from './probe.ts';
 import { type Elsewhere, runElsewhere } from './run-elsewhere.ts';
-import { COMMAND_VARIABLE, endCommands, runSandboxed } from './run-sandboxed.ts';
-import type { SandboxPlan } from './sandbox.ts';
-
-type HiddenPath = SandboxPlan['hidden'][number];
+import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
+import type { HiddenPath, SandboxPlan } from './sandbox.ts';
 
 interface ProcessesOptions {
   /** The user's home folder, if one is known: `~` in the paths that are hidden from commands. */
@@ -73,8 +71,8 @@ export interface CommandRequest extends Omit<SandboxPlan, 'layer' | 'hidden' | '
 /** A finished command and the layer it wrote to. The caller removes the layer. */
 export interface CommandRun {
   readonly layer: Layer;
-  readonly end: Awaited<ReturnType<typeof runSandboxed>>;
-  readonly output: ReturnType<KeptOutput['end']>;
+  readonly end: CommandEnd;
+  readonly output: ShownOutput;
 }
 
 /** Delay between the end of the last command and the removal of discarded layers. */

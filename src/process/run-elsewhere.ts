@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { quotedWord } from '../report/bounded.ts';
 import { clockTicked, keepLater, type Layer, takeOver } from './layer.ts';
-import { endCommands, endOf } from './run-sandboxed.ts';
+import { type CommandEnd, endCommands, endOf } from './run-sandboxed.ts';
 import {
   ERROR_FD,
   type SandboxPlan,
@@ -52,7 +52,7 @@ export async function runElsewhere(
   tools: SandboxTools,
   { plan, layer, id, session, env, owner }: ElsewhereRun,
   elsewhere: Elsewhere,
-): Promise<ReturnType<typeof endOf>> {
+): Promise<CommandEnd> {
   const { locale, title } = elsewhere;
   const text = scriptOf(tools, { ...plan, layer: layer.folder, locale, command: [] }, env);
   keepLater(layer, { session, command: title });

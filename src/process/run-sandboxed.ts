@@ -10,7 +10,7 @@ import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv }
  * The result of a command. `exited`: it ended by itself. `ended`: it was killed, and its writes
  * must not be committed.
  */
-type CommandEnd =
+export type CommandEnd =
   | {
       readonly kind: 'exited';
       readonly code: number;

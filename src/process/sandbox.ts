@@ -13,7 +13,7 @@ interface CommandLimits {
  * workspace folders go to a copy-on-write layer. `confine`: also a read-only machine, private /tmp
  * and /run, hidden secrets, no capabilities, limits, and no network unless it is allowed.
  */
-type Profile =
+export type Profile =
   | { readonly kind: 'undo' }
   | { readonly kind: 'confine'; readonly network: 'on' | 'off'; readonly limits: CommandLimits };
 
@@ -37,7 +37,7 @@ export interface SandboxTools {
 }
 
 /** A path that the command must not see. An empty folder or file replaces it. */
-interface HiddenPath {
+export interface HiddenPath {
   readonly path: string;
   readonly kind: 'folder' | 'file';
 }

@@ -1,5 +1,5 @@
 import { parse, sep } from 'node:path';
-import { interpret, stringsOf } from '../dialect/calls/interpret.ts';
+import { type Interpretation, interpret, stringsOf } from '../dialect/calls/interpret.ts';
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
 import { pathsOfTouch, type ReadTouch, type Touch } from '../dialect/calls/touch.ts';
 import { ClientCall } from '../model/call.ts';
@@ -13,8 +13,6 @@ import { paramsOf } from '../wire/rpc.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { forwardedPath, upstreamPath } from './upstream-paths.ts';
-
-type Interpretation = ReturnType<typeof interpret>;
 
 /** A request that can be answered: its message, and the JSON text of its id, which also identifies it. */
 interface Answerable {

@@ -1,11 +1,9 @@
-import type { inferRules } from '../dialect/calls/infer.ts';
+import type { ToolTraits } from '../dialect/calls/infer.ts';
 import { recognise } from '../dialect/calls/servers/known-servers.ts';
 import type { Rule, ServerTable } from '../dialect/calls/table.ts';
 import { guessWords } from '../dialect/calls/tool-words.ts';
 import { fieldOf, isRecord } from '../model/record.ts';
 import type { ToolNames } from '../report/tool-names.ts';
-
-type ToolTraits = Parameters<typeof inferRules>[0];
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { SESSION_KEY } from '../tools/session-choice.ts';
 import { ClientEndpoint } from '../wire/front/client-endpoint.ts';
 import type { Link, ToClient } from '../wire/front/link.ts';
-import { serveFront } from '../wire/front/serve-front.ts';
+import { type Front, serveFront } from '../wire/front/serve-front.ts';
 import { MAX_MESSAGE_BYTES } from '../wire/line-streams.ts';
 import { type GateOptions, type GateSettings, gateFor } from './gate-settings.ts';
 import { Pump } from './pump.ts';
@@ -26,7 +26,7 @@ interface ProxyFrontOptions extends GateOptions, UpstreamChoice {
  * Serves the gate on 127.0.0.1. Each client with a session gets its own connection to the server
  * behind the gate: a process of its command, or a session at its URL. All other clients share one.
  */
-export function serveProxy(options: ProxyFrontOptions): ReturnType<typeof serveFront> {
+export function serveProxy(options: ProxyFrontOptions): Promise<Front> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
   const { token, port, maxBytes = MAX_MESSAGE_BYTES } = options;
   const gate = gateFor(options, log);

@@ -5,11 +5,11 @@ import { touchesOf } from '../dialect/calls/interpret.ts';
 import { recordedLine, type ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import { outputTest } from '../gate/outputs.ts';
-import type { accessesOf } from '../history/accesses-of.ts';
+import type { RecordedCall } from '../history/accesses-of.ts';
 import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
 import { detectFormat, formatNamed } from '../history/detect.ts';
 import type { SeenEntry } from '../history/entry.ts';
-import { Fold, type FoldObserver } from '../history/fold.ts';
+import { Fold, type FoldObserver, type ObservedChange } from '../history/fold.ts';
 import type { HistoryOptions } from '../history/history-sighting.ts';
 import { enterDirectory, isInside, locate } from '../history/paths.ts';
 import type { RecordedResult } from '../history/tool-result.ts';
@@ -19,10 +19,6 @@ import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
 import { findTranscripts, openTranscript } from '../store/transcript-file.ts';
 import { destroyingCommands } from './destroying-commands.ts';
-
-type RecordedCall = Parameters<typeof accessesOf>[0];
-
-type ObservedChange = Parameters<FoldObserver['changed']>[0];
 
 interface ReadTranscriptOptions {
   /** The base of relative paths in these options. */

@@ -6,7 +6,7 @@ import { quotation } from './bounded.ts';
 export const OUTCOME_KEY = 'dev.lookfirst/outcome';
 
 /** A refusal in a form for programs: plain JSON with stable names. */
-interface RefusalOutcome {
+export interface RefusalOutcome {
   readonly ok: false;
   readonly code: RefusalCode;
   readonly path?: string;

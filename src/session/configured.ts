@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { policyFilePath, stateFolder, userHome } from '../config/home.ts';
 import { type PolicySources, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
-import type { policySettings } from '../config/settings.ts';
+import type { Origin, Setting } from '../config/settings.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
@@ -11,8 +11,6 @@ import { folderIdentity, readPolicyText, requireHomeFolder } from '../store/prep
 import { withoutPassword } from '../store/state.ts';
 import type { WorldOptions } from './open-world.ts';
 import type { Sessions } from './sessions.ts';
-
-type Setting = ReturnType<typeof policySettings>[number];
 
 /** Command-line flags that determine where Lookfirst stores its data, and the policy. */
 export interface StateFlags {
@@ -141,7 +139,7 @@ export function policySourcesOf(around: ConfigSources, flags: StateFlags): Polic
 /** State folder and store as settings, each with the source of its value. */
 export function placeSettings(around: ConfigSources, flags: StateFlags): Setting[] {
   const { home, store } = placesOf(around, flags);
-  const fromEnvironment = (name: string): Setting['origin'] => (around.env[name] ? 'environment' : 'default');
+  const fromEnvironment = (name: string): Origin => (around.env[name] ? 'environment' : 'default');
   return [
     { key: 'home', value: home, origin: fromEnvironment('LOOKFIRST_HOME'), meaning: 'the state folder' },
     {

@@ -1,5 +1,5 @@
 import { kindOf } from '../disk/read.ts';
-import { DEFAULT_LIMITS, findRipgrep, runRipgrep } from '../disk/ripgrep.ts';
+import { DEFAULT_LIMITS, findRipgrep, type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
 import { type FileGlob, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { NewestFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -97,7 +97,7 @@ export function completeness({
   how,
 }: {
   readonly isCut: boolean;
-  readonly how: Awaited<ReturnType<typeof runRipgrep>>['how'];
+  readonly how: RipgrepEnd['how'];
 }): Pick<FindResult, 'truncated' | 'unreadable'> {
   if (!isCut && how === 'partly') return { truncated: true, unreadable: true };
   return { truncated: isCut || how !== 'done' };

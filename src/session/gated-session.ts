@@ -3,7 +3,7 @@ import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedHost } from '../gate/host/gated-host.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/host/line-changes.ts';
-import { outsideOfLine } from '../gate/host/outside.ts';
+import { type OutsideOfLine, outsideOfLine } from '../gate/host/outside.ts';
 import { moveCommand } from '../gate/host/pending.ts';
 import type { ComingLine } from '../gate/host/would-destroy.ts';
 import { untoldLosses } from '../gate/losses.ts';
@@ -284,7 +284,7 @@ export class GatedSession extends LookingSession implements Session {
   outsideOf(
     line: ShellLine,
     found: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
-  ): ReturnType<typeof outsideOfLine> {
+  ): Promise<OutsideOfLine> {
     return this.during((world) => outsideOfLine(world, line, found));
   }
 

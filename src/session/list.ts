@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { linkTarget, listNames, listUnsorted, sizeAndTime } from '../disk/list.ts';
+import { type DirectoryEntry, linkTarget, listNames, listUnsorted, sizeAndTime } from '../disk/list.ts';
 import { kindOf } from '../disk/read.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
@@ -14,8 +14,6 @@ import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { absenceOf, type Located } from '../workspace/workspace.ts';
-
-type DirectoryEntry = ReturnType<typeof listNames>[number];
 
 const DEFAULT_LIMIT = 1000;
 /**

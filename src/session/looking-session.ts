@@ -28,12 +28,10 @@ import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { AS_GIVEN, callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
 import { readFile } from './read-file.ts';
-import type { ReadRequest } from './reading.ts';
+import type { PageEnds, ReadControls, ReadRequest } from './reading.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { status } from './status.ts';
-
-type ReadControls = ReadRequest['watching'];
 
 type Look = Parameters<typeof recordLook>[2];
 
@@ -42,7 +40,7 @@ const NS_PER_MS = 1_000_000n;
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
   readonly modelContext: ModelContext = new ModelContext(this.knowledge);
-  readonly #pageEnds: ReadRequest['pageEnds'] = new Map();
+  readonly #pageEnds: PageEnds = new Map();
   /**
    * The times of the client's call to which the next operation belongs. Defined only while `inCall`
    * runs its `work`.

@@ -49,7 +49,7 @@ export function outputId(path: string): string {
  * Converts between the caller's form of paths and the workspace's. Unlike the result of `callNames`, it remembers
  * nothing and can be shared.
  */
-type PathForm = PathNames;
+export type PathForm = PathNames;
 
 export function pathForm(placement: Placement): PathForm {
   const { virtualRoot } = placement;

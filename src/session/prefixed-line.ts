@@ -38,7 +38,7 @@ export interface LineRunner {
   tell(text: string): void;
 }
 
-interface OpenedWorkspace {
+export interface OpenedWorkspace {
   readonly sessions: Sessions;
   release(): Promise<void>;
 }

@@ -1,4 +1,11 @@
-import { kindOf, readNow, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import {
+  kindOf,
+  type ReadLimits,
+  readNow,
+  readSnapshot,
+  type Snapshot,
+  type Unreadable,
+} from '../disk/read.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
@@ -21,6 +28,7 @@ import {
   fittingLines,
   notAFile,
   type OpenRead,
+  type PageText,
   pageOf,
   type ReadRequest,
   rangeOf,
@@ -118,7 +126,7 @@ function snapshotNow(reading: OpenRead): Snapshot | undefined {
   return remembered ?? readNow(located.place, limitsOf(reading));
 }
 
-function limitsOf({ world, located, earlier }: OpenRead): Parameters<typeof readSnapshot>[1] {
+function limitsOf({ world, located, earlier }: OpenRead): ReadLimits {
   return { clock: world.disk.clock, seen: located.stats, known: trusted(earlier) };
 }
 
@@ -262,7 +270,7 @@ class ToolRead implements ReadResult {
   declare readonly bytes?: Uint8Array;
   declare readonly media?: NonNullable<ReadResult['media']>;
   declare readonly revision?: string;
-  readonly #page: ReturnType<typeof pageOf>;
+  readonly #page: PageText;
 
   /** `revision`: undefined unless the session has now seen the whole file. */
   constructor(path: string, { page, facts }: Shown, revision: string | undefined) {

@@ -16,7 +16,7 @@ import { isSecretPath } from '../text/secrets.ts';
 import {
   type OpenRead,
   type PageEnd,
-  type pageOf,
+  type PageText,
   pastTheEnd,
   rangeOf,
   type Shown,
@@ -170,7 +170,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
 
 /** The text of a page, and whether something in it is masked. */
 interface PageLines {
-  readonly page: ReturnType<typeof pageOf>;
+  readonly page: PageText;
   readonly encoding: string;
   readonly redacted: boolean;
 }

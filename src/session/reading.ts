@@ -32,7 +32,7 @@ import { outputId } from './path-names.ts';
  * For each huge file, the position after the last page that was shown. The next page then need not
  * count lines from the top.
  */
-type PageEnds = Map<string, PageEnd>;
+export type PageEnds = Map<string, PageEnd>;
 
 export interface PageEnd {
   readonly stamp: Stamp;
@@ -68,7 +68,7 @@ export interface OpenRead {
 }
 
 /** Progress and cancellation of a long read. Set only by callers that need them. */
-type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
+export type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
   /**
    * Times at which the call arrived and was answered. Lines in the answer count as seen only for
    * later calls. Absent if the client waits for each answer before its next call.
@@ -77,7 +77,7 @@ type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
 };
 
 /** The text of a read. */
-interface PageText {
+export interface PageText {
   /** Decodes the text. A tool that sends `bytes` does not call it: of 1 MB, that saves 40 % of a read. */
   readonly text: () => string;
   readonly bytes: Uint8Array | undefined;

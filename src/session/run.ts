@@ -3,7 +3,7 @@ import { parsedLine, type ShellLine, TOO_DEEP_REASON } from '../dialect/calls/sh
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand } from '../gate/command/commit-command.ts';
-import { keepBeyondLayer } from '../gate/host/command.ts';
+import { type BeyondLayer, keepBeyondLayer } from '../gate/host/command.ts';
 import { endStatesBeyondLayer } from '../gate/host/command-end-states.ts';
 import { learnSecrets, outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
@@ -24,12 +24,12 @@ import {
   refused,
 } from '../model/verdict.ts';
 import { ignoredByGit, repositoryAround } from '../process/git.ts';
-import type { KeptOutput } from '../process/kept-output.ts';
+import type { ShownOutput } from '../process/kept-output.ts';
 import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
 import type { Elsewhere } from '../process/run-elsewhere.ts';
-import type { SandboxPlan, SandboxTools } from '../process/sandbox.ts';
+import type { Profile, SandboxTools } from '../process/sandbox.ts';
 import { clip, quotedWord } from '../report/bounded.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
@@ -173,7 +173,7 @@ interface Ended {
   readonly title: string;
   readonly options: RunOptions;
   readonly times: ClientCall;
-  readonly beyond: Awaited<ReturnType<typeof keepBeyondLayer>>;
+  readonly beyond: BeyondLayer;
 }
 
 async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<Outcome<RunResult>> {
@@ -274,7 +274,7 @@ function keptFor(
 function howToRun(
   world: World,
   options: RunOptions,
-): { readonly profile: SandboxPlan['profile']; readonly timeoutMs: number | undefined } {
+): { readonly profile: Profile; readonly timeoutMs: number | undefined } {
   if (options.profile === 'undo') return { profile: { kind: 'undo' }, timeoutMs: options.timeoutMs };
   const { network, fileBytes } = world.policy.commands;
   const { maxProcesses, commandMemoryBytes: memoryBytes, commandTimeoutMs: usual } = LIMITS;
@@ -326,10 +326,7 @@ function layeredFolders(
  * Prepares a command's output for an answer: masks its secrets, and adds the path of the whole
  * output.
  */
-function outputOf(
-  { kept, ...shown }: ReturnType<KeptOutput['end']>,
-  show: (text: string) => string,
-): RunResult['output'] {
+function outputOf({ kept, ...shown }: ShownOutput, show: (text: string) => string): RunResult['output'] {
   const tail = shown.tail === undefined ? {} : { tail: show(shown.tail) };
   const path = kept === undefined ? {} : { path: outputPath(kept) };
   return { ...shown, head: show(shown.head), ...tail, ...path };

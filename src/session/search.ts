@@ -1,5 +1,5 @@
 import type { Unreadable } from '../disk/read.ts';
-import { type DEFAULT_LIMITS, findRipgrep, runRipgrep } from '../disk/ripgrep.ts';
+import { type DEFAULT_LIMITS, findRipgrep, type RipgrepEnd, runRipgrep } from '../disk/ripgrep.ts';
 import { type FileGlob, protectedScope, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { OpenedFiles, RipgrepRecords, readEvent } from '../disk/ripgrep-records.ts';
 import { maskedBytes } from '../gate/masking.ts';
@@ -13,8 +13,6 @@ import { isSecretPath, type KnownSecrets, type MaskedText, maskText, unmasked } 
 import type { Located } from '../workspace/workspace.ts';
 import { completeness, openBase, runLimits, type SearchTarget, tooLong, whyUnusable } from './find.ts';
 import { unreadableRefusal } from './reading.ts';
-
-type RipgrepEnd = Awaited<ReturnType<typeof runRipgrep>>;
 
 type SearchWorld = Parameters<typeof runLimits>[0];
 

@@ -14,7 +14,7 @@ import { Conversation } from './conversation.ts';
 import { confirms } from './status.ts';
 
 /** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
-type Kinship = Pick<SessionRecord, 'forked' | 'client'> & {
+export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & {
   readonly parent: string;
   /**
    * Set if an existing session with this id continues. Otherwise the session starts empty, and no
@@ -31,7 +31,7 @@ interface Identity {
 }
 
 /** The functions that a session calls on the object that opened it. */
-interface SessionHost {
+export interface SessionHost {
   readonly world: World;
   open(id: string | undefined, like: Kinship): Promise<Session & SessionLife>;
   closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type PolicySources, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
+import { type PolicyOverrides, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
 import { COMMAND_LINE, type EntryOf } from '../model/entry.ts';
@@ -21,11 +21,7 @@ import {
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
 import { openWorld, type WorldOptions } from './open-world.ts';
-import type { SessionLife } from './session-life.ts';
-
-type SessionHost = ConstructorParameters<typeof SessionLife>[0];
-
-type Kinship = Parameters<SessionHost['open']>[1];
+import type { Kinship, SessionHost } from './session-life.ts';
 
 /** Options for opening a workspace. */
 export interface WorkspaceOptions extends Omit<WorldOptions, 'policy' | keyof CommandNames> {
@@ -33,7 +29,7 @@ export interface WorkspaceOptions extends Omit<WorldOptions, 'policy' | keyof Co
   readonly cwd?: string | undefined;
   readonly preset?: PresetName | undefined;
   /** Settings that override those of the preset. */
-  readonly policy?: NonNullable<PolicySources['flags']> | undefined;
+  readonly policy?: PolicyOverrides | undefined;
   /** Text of a policy file (`lookfirst.json`). Its settings override the preset, and `policy` overrides them. */
   readonly policyFile?: string | undefined;
 }

@@ -7,11 +7,9 @@ import { FileBlobs } from './blobs/file-blobs.ts';
 import type { Images } from './images.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
-import type { openConnection } from './sqlite/connection.ts';
+import type { OpenOptions } from './sqlite/connection.ts';
 import { type FleetOptions, type OpenedState, type RecordedState, withoutPassword } from './state.ts';
 import type { Store } from './store.ts';
-
-type OpenOptions = Parameters<typeof openConnection>[1];
 
 interface StateOptions {
   /** The state folder. It exists and is private. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { errnoOf, isMissing, unlessErrno } from '../model/fault.ts';
 
 /** Identifies this process among all that share a state. */
-interface Owner {
+export interface Owner {
   /** Identifies this process in the records of changes that it has begun. */
   readonly id: string;
   /**

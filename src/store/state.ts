@@ -1,7 +1,7 @@
 import type { Locks } from '../lock/locks.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Images } from './images.ts';
-import type { localOwner } from './owner.ts';
+import type { Owner } from './owner.ts';
 import type { Store } from './store.ts';
 
 /** The resources that processes working on the same files share. One URL determines where they are. */
@@ -9,7 +9,7 @@ export interface OpenedState {
   readonly store: Store;
   readonly images: Images;
   readonly locks: Locks;
-  readonly owner: ReturnType<typeof localOwner>;
+  readonly owner: Owner;
   /** Computes the revision of exact bytes: a token that can be computed only with the state's key. */
   revisionOf(fingerprint: Fingerprint): string;
   /** False if the state does not outlive this process. */

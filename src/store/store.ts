@@ -120,7 +120,7 @@ export interface AtLocked {
 }
 
 /** A query for recent changes. */
-interface RecentChanges {
+export interface RecentChanges {
   readonly sinceMs: number;
   /** Only changes that touched one of these paths. Called only if there are changes. */
   readonly keys?: () => readonly string[];

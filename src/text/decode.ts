@@ -357,7 +357,7 @@ function decodeStrict(bytes: Uint8Array, encoding: string): string | undefined {
   }
 }
 
-type Utf16Encoding = 'utf-16le' | 'utf-16be';
+export type Utf16Encoding = 'utf-16le' | 'utf-16be';
 
 /**
  * The encoding of a file in UTF-16, judged by its first bytes. Undefined for other files, including

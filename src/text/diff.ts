@@ -80,7 +80,7 @@ export function diffItems(
 }
 
 /** An equal stretch of two sequences: 0-based, end exclusive, possibly empty. */
-interface Stretch {
+export interface Stretch {
   readonly start: number;
   readonly end: number;
   /** The number of items by which the stretch moved. */

@@ -1,4 +1,4 @@
-import { diffItems, equalStretches } from './diff.ts';
+import { diffItems, equalStretches, type Stretch } from './diff.ts';
 import { asTyped, type FoldTier, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
 
@@ -133,7 +133,7 @@ function partsOf(anchor: string, replacement: string): Part[] {
   const afterAt = offsets(after);
   const parts: Part[] = [];
   let done = 0;
-  const isShared = ({ start, end, shift }: ReturnType<typeof equalStretches>[number]): boolean =>
+  const isShared = ({ start, end, shift }: Stretch): boolean =>
     (start === 0 && shift === 0) ||
     (end === before.length && end + shift === after.length) ||
     before.slice(start, end).some(isTelling);

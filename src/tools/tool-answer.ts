@@ -3,17 +3,13 @@ import type { ClientCall } from '../model/call.ts';
 import type { FaultCode } from '../model/fault.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { NextStep, Refusal } from '../model/verdict.ts';
-import type { refusalOutcome, SuccessOutcome } from '../report/json.ts';
+import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { Escaped } from '../wire/lines.ts';
 
 /** The result of a tool call: the text for the model, and the outcome for programs. */
 export type ToolAnswer =
   | { readonly ok: true; readonly shown: Rendered | EscapedText; readonly outcome: SuccessOutcome }
-  | {
-      readonly ok: false;
-      readonly text: string;
-      readonly outcome: ReturnType<typeof refusalOutcome> | FaultOutcome;
-    };
+  | { readonly ok: false; readonly text: string; readonly outcome: RefusalOutcome | FaultOutcome };
 
 /** A text as escaped bytes. A transport writes them into JSON without making a string of them. */
 export interface EscapedText {

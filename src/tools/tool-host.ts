@@ -27,7 +27,7 @@ import {
 import { type ToolAnswer, type ToolArguments, type ToolContext, withText } from './tool-answer.ts';
 
 /** One tool as listed to clients. `inputSchema` and `outputSchema` are JSON Schema objects. */
-interface ToolDefinition {
+export interface ToolDefinition {
   readonly name: string;
   readonly title?: string;
   readonly description: string;

@@ -21,10 +21,10 @@ import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import { ANY, checkShape, FLAG, listOf, mismatchText, objectOf, oneOf, type Shape } from '../model/shape.ts';
-import type { refusalOutcome, SuccessOutcome } from '../report/json.ts';
+import type { RefusalOutcome, SuccessOutcome } from '../report/json.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
-import { callNames, pathForm } from '../session/path-names.ts';
+import { callNames, type PathForm, pathForm } from '../session/path-names.ts';
 import { failureAnswer } from './failure.ts';
 import { callTool } from './perform-call.ts';
 import { rootsText } from './roots-text.ts';
@@ -98,7 +98,7 @@ export interface ToolsetAnswer {
   /** Images, audio and other files that were read. */
   readonly media?: readonly { readonly mimeType: string; readonly base64: string }[];
   /** The outcome for programs, which the MCP server sends as `_meta["dev.lookfirst/outcome"]`. */
-  readonly outcome: SuccessOutcome | ReturnType<typeof refusalOutcome> | FaultOutcome;
+  readonly outcome: SuccessOutcome | RefusalOutcome | FaultOutcome;
 }
 
 /**
@@ -175,7 +175,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot }: Offer): ToolsetTo
 
 function ignored(): void {}
 
-function virtualForm(session: GatedSession, virtualRoot: string): ReturnType<typeof pathForm> {
+function virtualForm(session: GatedSession, virtualRoot: string): PathForm {
   const [root, another] = session.roots;
   if (root === undefined || another !== undefined)
     throw new Fault('MISUSE', 'a virtual root needs a session with one root');

@@ -29,7 +29,7 @@ const PAGE = 200;
 /** Maximum number of changes whose lines are counted in one answer. */
 const MAX_COUNTS = 100;
 
-interface ApiOptions {
+export interface ApiOptions {
   readonly sources: ViewSources;
   /** The folders whose records are shown, for the page's header. */
   readonly folders: readonly string[];
@@ -47,7 +47,7 @@ interface ApiOptions {
 type OpenWorkspace = Pick<Sessions, 'world' | 'close'>;
 
 /** An answer to the page. */
-interface ApiAnswer {
+export interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
 }

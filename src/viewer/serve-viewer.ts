@@ -10,12 +10,8 @@ import { Scope } from '../records/scope.ts';
 import { Sessions } from '../session/sessions.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { carriesToken, listenLocally, mediaType, newToken, readBody } from '../wire/http.ts';
-import { Api } from './api.ts';
+import { Api, type ApiAnswer, type ApiOptions } from './api.ts';
 import { pageFiles } from './page-files.ts';
-
-type ApiAnswer = NonNullable<Awaited<ReturnType<Api['get']>>>;
-
-type ApiOptions = ConstructorParameters<typeof Api>[0];
 
 /** The maximum size of a request body: more than any request of the page needs. */
 const MAX_BODY_BYTES = 64 << 10;

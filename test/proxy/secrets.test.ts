@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { PolicySources } from '../../src/config/resolve-policy.ts';
+import type { PolicyOverrides } from '../../src/config/resolve-policy.ts';
 import { official, scratch, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
@@ -21,7 +21,7 @@ function prepared() {
 }
 
 describe('secrets in the answers of the official server', () => {
-  async function open(policy: NonNullable<PolicySources['flags']> = {}) {
+  async function open(policy: PolicyOverrides = {}) {
     const { root, path } = prepared();
     const { client } = await official(root, {}, { policy });
     return { client, path };

@@ -3,7 +3,14 @@ import { knownOf } from '../../src/judge/known.ts';
 import type { Entry, EntryKind, NewChangeEntry } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
 import { CHAIN_START } from '../../src/store/chain.ts';
-import { type EntryFilter, lastChange, type Notes, type Store, type Writes } from '../../src/store/store.ts';
+import {
+  type EntryFilter,
+  lastChange,
+  type Notes,
+  type RecentChanges,
+  type Store,
+  type Writes,
+} from '../../src/store/store.ts';
 import {
   ABSENT,
   BARE_SIGHTING,
@@ -460,7 +467,7 @@ function recent(store: () => Store): void {
         change('c3', 'a.ts', { atMs: 30, session: 't' }),
       ],
     });
-    const ids = (asked: Parameters<Store['changesSince']>[0]): unknown =>
+    const ids = (asked: RecentChanges): unknown =>
       store()
         .changesSince(asked)
         .map((entry) => entry.change);

@@ -5,10 +5,8 @@ import { afterEach, beforeEach } from 'vitest';
 import { loadNative } from '../../src/disk/context.ts';
 import { removeLayer } from '../../src/process/layer.ts';
 import { type CommandRequest, type CommandRun, Processes } from '../../src/process/processes.ts';
-import type { SandboxPlan, SandboxTools } from '../../src/process/sandbox.ts';
+import type { Profile, SandboxTools } from '../../src/process/sandbox.ts';
 import { sandboxHere } from './sandbox.ts';
-
-type Profile = SandboxPlan['profile'];
 
 const LIMITS = { timeoutMs: 20_000, maxProcesses: 200, memoryBytes: 1 << 30, fileBytes: 1 << 24 };
 export const UNDO: Profile = { kind: 'undo' };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach } from 'vitest';
-import type { PolicySources } from '../../src/config/resolve-policy.ts';
+import type { PolicyOverrides } from '../../src/config/resolve-policy.ts';
 import type { RunResult } from '../../src/model/results.ts';
 import type { RunOptions } from '../../src/model/session.ts';
 import type { Refusal } from '../../src/model/verdict.ts';
@@ -21,7 +21,7 @@ export let sessions: Sessions;
 export let session: GatedSession;
 
 export async function open(
-  policy: NonNullable<PolicySources['flags']> = {},
+  policy: PolicyOverrides = {},
   readOnlyRoots: readonly string[] = [],
 ): Promise<void> {
   await sessions?.close();

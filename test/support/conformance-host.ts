@@ -1,6 +1,6 @@
 import type { ContentBlock } from '../../src/dialect/render.ts';
 import type { ToolContext } from '../../src/tools/tool-answer.ts';
-import type { ToolHost } from '../../src/tools/tool-host.ts';
+import type { ToolDefinition, ToolHost } from '../../src/tools/tool-host.ts';
 
 /** One transparent pixel. */
 const PNG =
@@ -42,7 +42,7 @@ const TOOLS: Readonly<Record<string, (context: ToolContext) => Promise<readonly 
   test_logging_tool: async () => [TEXT],
 };
 
-const SCHEMAS: Readonly<Record<string, ReturnType<ToolHost['tools']>[number]['inputSchema']>> = {
+const SCHEMAS: Readonly<Record<string, ToolDefinition['inputSchema']>> = {
   test_elicitation: { type: 'object', properties: { message: { type: 'string' } } },
   json_schema_2020_12_tool: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -1,11 +1,9 @@
 import { PRESETS } from '../../src/config/presets.ts';
-import type { Facts } from '../../src/judge/facts.ts';
+import type { Facts, Target } from '../../src/judge/facts.ts';
 import type { JudgeRule } from '../../src/judge/ruling.ts';
 import { WHOLE } from '../../src/model/coverage.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../../src/model/sighting.ts';
-
-type Target = Facts['target'];
 
 export const SEEN_AT = 1_000_000;
 

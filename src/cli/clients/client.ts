@@ -28,7 +28,7 @@ export interface ClientPlaces {
 }
 
 /** Our server, offered over HTTP. */
-interface Remote {
+export interface Remote {
   readonly url: string;
   readonly token: string;
 }

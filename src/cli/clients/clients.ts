@@ -9,11 +9,10 @@ import {
   type ClientPlaces,
   type ConfigScope,
   clientPath,
+  type Remote,
 } from './client.ts';
-import { type Launch, serveLaunch, usualStarter } from './launch.ts';
+import { type Launch, type Starter, serveLaunch, usualStarter } from './launch.ts';
 import { newFile } from './servers.ts';
-
-type Remote = Parameters<Client['remote']>[0];
 
 /**
  * The only environment variables that Codex, and programs built on the MCP library's client, pass
@@ -255,7 +254,7 @@ export function configurationFor(
     readonly dir: string;
     readonly platform: NodeJS.Platform;
     readonly http?: Remote;
-    readonly starter?: ReturnType<typeof usualStarter>;
+    readonly starter?: Starter;
   },
 ): ReadyConfiguration {
   const client = CLIENTS[name];

@@ -21,7 +21,7 @@ export interface HookFiles {
  * A piece of JSON that `init --hooks` adds to a client's settings: a hook, a denied tool or another
  * setting.
  */
-interface HookPiece {
+export interface HookPiece {
   /** The keys that lead to the list or value in the settings file where the piece belongs. */
   readonly at: readonly string[];
   /** `item` (default): an item of a list. `member`: the value of a key; a value that the user has set is kept. */

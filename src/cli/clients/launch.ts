@@ -20,7 +20,7 @@ const RUN = ['npx', '-y', PACKAGE];
  * The command that starts this program: npx with the published package, or the full paths of an
  * executable and of the program that it runs.
  */
-type Starter = 'npx' | readonly string[];
+export type Starter = 'npx' | readonly string[];
 
 /**
  * The command that starts this program, if the user chooses none. For a package that npm installed,

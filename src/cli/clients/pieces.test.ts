@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ClientName } from './client.ts';
 import type { ConfigTable } from './config-value.ts';
 import { CONFIG_SYNTAXES, editConfig } from './edit-config.ts';
-import { type ClientHooks, HOOK_SETTINGS } from './hook-settings.ts';
+import { type ClientHooks, HOOK_SETTINGS, type HookPiece } from './hook-settings.ts';
 import { withoutPieces, withPieces } from './pieces.ts';
-
-type HookPiece = NonNullable<ClientHooks['only']>[number];
 
 type EditedConfig = ReturnType<typeof editConfig>;
 

@@ -7,12 +7,10 @@ import {
   withoutValue,
   withValue,
 } from './config-value.ts';
-import type { ClientHooks, HookFiles } from './hook-settings.ts';
-
-type HookPiece = NonNullable<ClientHooks['only']>[number];
+import type { ClientHooks, HookFiles, HookPiece } from './hook-settings.ts';
 
 /** The hooks to add to the client's settings besides our server. */
-interface HookRequest {
+export interface HookRequest {
   /** True to add hooks that check every call of the client's own tools. */
   readonly gate: boolean;
   /** True to also deny the client's own edit tools. */

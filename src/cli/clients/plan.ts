@@ -8,7 +8,7 @@ import type { ConfigSyntax, ConfigTable } from './config-value.ts';
 import { CONFIG_SYNTAXES, editConfig, valuesOf } from './edit-config.ts';
 import { contentHash, type FormerContent, type FormerFiles } from './former.ts';
 import { HOOK_SETTINGS, type HookFiles } from './hook-settings.ts';
-import type { usualStarter } from './launch.ts';
+import type { Starter } from './launch.ts';
 import { piecesOf, withoutPieces } from './pieces.ts';
 import { withoutServers } from './servers.ts';
 
@@ -40,7 +40,7 @@ export interface ConfigureRequest {
   readonly hooks?: Parameters<typeof piecesOf>[2];
   readonly dryRun: boolean;
   /** The command with which the client starts our server; default: npx. */
-  readonly starter?: ReturnType<typeof usualStarter>;
+  readonly starter?: Starter;
   /** Keeps the former contents of the files for a later `remove`. */
   readonly former: FormerFiles;
   /** How the project's files are shared. If absent, git is not asked and nothing is excluded. */
@@ -71,7 +71,7 @@ export type ConfigureReport =
     };
 
 /** How the project's files are shared with other people. */
-interface Sharing {
+export interface Sharing {
   /** Git's facts about the client's files in the project; undefined outside a repository. */
   readonly git: ProjectGit | undefined;
   /** True if the user chose `--scope project`: other people get the project's files. */

@@ -1,12 +1,10 @@
 import { choice, text, UsageError, unknownWord, withDefault } from '../../config/flags.ts';
 import { policySchema } from '../../config/policy-shape.ts';
-import { policySettings } from '../../config/settings.ts';
+import { policySettings, type Setting } from '../../config/settings.ts';
 import { placeSettings, policySourcesOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, type ExitCode } from '../cli.ts';
 import { answer, printList } from '../columns.ts';
 import { STATE_FLAGS } from '../flags.ts';
-
-type Setting = ReturnType<typeof policySettings>[number];
 
 /** `lookfirst config`: shows every setting, its value and its source. */
 export const CONFIG: CliCommand = defineCommand({

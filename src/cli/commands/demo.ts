@@ -4,10 +4,8 @@ import { Records } from '../../records/records.ts';
 import { jsonText } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { answer } from '../columns.ts';
-import { ServerProcess } from '../server-process.ts';
+import { type ServerAnswer, ServerProcess } from '../server-process.ts';
 import { Stage } from '../stage.ts';
-
-type ServerAnswer = Awaited<ReturnType<ServerProcess['call']>>;
 
 /** `lookfirst demo`: shows five promises of Lookfirst with real calls on real files. */
 export const DEMO: CliCommand = defineCommand({

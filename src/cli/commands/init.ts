@@ -14,8 +14,8 @@ import { configureClient, reportText } from '../clients/configure.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
-import { usualStarter } from '../clients/launch.ts';
-import type { ConfigureReport, ConfigureRequest } from '../clients/plan.ts';
+import { type Starter, usualStarter } from '../clients/launch.ts';
+import type { ConfigureReport, ConfigureRequest, Sharing } from '../clients/plan.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
 
@@ -189,7 +189,7 @@ async function sharingOf(
     flags,
     machinePaths,
   }: { readonly name: ClientName; readonly flags: Flags; readonly machinePaths: readonly string[] },
-): Promise<NonNullable<ConfigureRequest['sharing']>> {
+): Promise<Sharing> {
   const { project, home } = places;
   const hooks = HOOK_SETTINGS[name];
   const hookFile = hooks?.file('project', places);
@@ -256,7 +256,7 @@ async function listClients(cli: Cli): Promise<ExitCode> {
  * The command that starts this program: the one that the user chose, or else npx in a shared file and
  * the usual one in any other.
  */
-function starterOf({ self }: Cli, { command, scope }: Flags): ReturnType<typeof usualStarter> {
+function starterOf({ self }: Cli, { command, scope }: Flags): Starter {
   if (command === undefined) return scope === 'project' ? 'npx' : usualStarter(self);
   return command === 'npx' ? 'npx' : self;
 }

@@ -7,7 +7,7 @@ import { tendencyOf } from './tool-words.ts';
  * A server's declarations about a tool. They are untrusted: a change that Lookfirst recognises in
  * the arguments counts as a change, whatever the server declares.
  */
-interface ToolTraits {
+export interface ToolTraits {
   readonly name: string;
   readonly readOnly?: boolean;
 }

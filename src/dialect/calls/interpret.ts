@@ -2,7 +2,7 @@ import type { LineRange } from '../../model/coverage.ts';
 import type { Edit, HostIntent } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
 import { quotedWord } from '../../report/bounded.ts';
-import { argumentSets, inferRules } from './infer.ts';
+import { argumentSets, inferRules, type ToolTraits } from './infer.ts';
 import { patchIntents } from './patch.ts';
 import {
   type Arguments,
@@ -20,7 +20,7 @@ import type { ArgumentName, EditArguments, LineArguments, Rule } from './table.t
 import { type AskedLines, pathsOfTouch, type RunTouch, type Touch } from './touch.ts';
 
 /** The effects of a call, and how certain they are. */
-interface Interpretation {
+export interface Interpretation {
   readonly touches: readonly Touch[];
   /** True if no table describes the tool, so that `touches` is a guess. */
   readonly guessed: boolean;
@@ -33,7 +33,7 @@ interface Interpretation {
 
 /** A tool call: the known traits of the tool, and the arguments. */
 interface HostCall {
-  readonly tool: Parameters<typeof inferRules>[0];
+  readonly tool: ToolTraits;
   readonly args: Arguments;
 }
 

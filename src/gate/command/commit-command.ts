@@ -14,13 +14,11 @@ import { lockKeys } from '../keys.ts';
 import { noteLosses } from '../losses.ts';
 import type { ChangePlan } from '../plan.ts';
 import { entryHead, type World } from '../world.ts';
-import { layerKeys, nameOf, readLayer, restoreLayer } from './layer-content.ts';
+import { type LayerContent, layerKeys, nameOf, readLayer, restoreLayer } from './layer-content.ts';
 import { liveBytes } from './lost-update.ts';
 import { showWrites } from './show-writes.ts';
 import { type RefusedWrites, type Vetted, vetWrites } from './vet-writes.ts';
 import { type LayerDelta, readWriteSet, type WriteSet } from './write-set.ts';
-
-type LayerContent = ReturnType<typeof readLayer>;
 
 /**
  * Maximum number of tries to commit. If a program changes a file during a try, the next try

@@ -9,7 +9,7 @@ import {
 import type { World } from '../world.ts';
 
 /** A command's writes, per folder of its layer. Read a layer only once: reading it changes some files' modes. */
-interface LayerContent {
+export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
 }

@@ -16,7 +16,7 @@ import type { Located } from '../../workspace/workspace.ts';
 import { fileAt, fileState, unknownFile } from '../found.ts';
 import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
-import { absoluteIn, type readLayer, shownNameOf } from './layer-content.ts';
+import { absoluteIn, type LayerContent, shownNameOf } from './layer-content.ts';
 
 type AccessList = NonNullable<ReturnType<typeof accessList>>;
 
@@ -46,7 +46,7 @@ export interface WriteSet {
  */
 export async function readWriteSet(
   world: World,
-  { beganNs, folders }: ReturnType<typeof readLayer>,
+  { beganNs, folders }: LayerContent,
 ): Promise<Outcome<{ readonly set: WriteSet }>> {
   const reading = new WriteSetReader(world, beganNs);
   for (const { root, entries } of folders) {

@@ -2,7 +2,7 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import { EACH } from '../../dialect/calls/shell/destroyed.ts';
 import { parsedLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
-import type { ThingAtRisk } from '../../judge/destruction.ts';
+import type { OnlyCopy, ThingAtRisk } from '../../judge/destruction.ts';
 import { isWithin } from '../../model/path.ts';
 import {
   aliasOf,
@@ -13,15 +13,13 @@ import {
   repositoryAround,
 } from '../../process/git.ts';
 import { onlyIn } from '../../process/git-copies.ts';
-import { commitOf, detachedOnly, hasHistory, stashesIn } from '../../process/git-refs.ts';
-import { cleanedBy, filesIn, repositoryTop, statusOf } from '../../process/git-status.ts';
+import { commitOf, detachedOnly, hasHistory, type LoggedRef, stashesIn } from '../../process/git-refs.ts';
+import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
 import { listedNames } from '../../process/named-files.ts';
 import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../process/own-files.ts';
 import { outputTest } from '../outputs.ts';
 import type { World } from '../world.ts';
 import { MAX_FILE_BYTES } from './keep.ts';
-
-type GitStatus = Awaited<ReturnType<typeof statusOf>>[number];
 
 type GitContent = Awaited<ReturnType<typeof onlyIn>>[number];
 
@@ -369,7 +367,7 @@ export class Threats {
       if (which === 0 && made) return;
     }
     const all = stashesIn(folder);
-    const dropped = all.flatMap((stash, at): [number, ReturnType<typeof stashesIn>[number]][] =>
+    const dropped = all.flatMap((stash, at): [number, LoggedRef][] =>
       which === 'all' || which === at ? [[at, stash]] : [],
     );
     for (const [at, { hash }] of dropped) {
@@ -424,7 +422,7 @@ export class Threats {
     return onlyIn(folder, dropped, { facts: this.#world.processes.gitFacts, signal: this.#signal });
   }
 
-  #file(path: string, why: ThingAtRisk['why'], by: Pick<Threat, 'isNamed'> = {}): void {
+  #file(path: string, why: OnlyCopy, by: Pick<Threat, 'isNamed'> = {}): void {
     const entry = entryAt(path);
     if (entry?.kind !== 'file' || entry.size === 0) return;
     const isUntracked = why === 'untracked' || why === 'ignored' || why === 'no-repository';

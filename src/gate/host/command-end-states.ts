@@ -15,15 +15,13 @@ import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import { isGitIndex, stagedContent } from '../../process/git-index.ts';
 import { type Candidate, candidatesSince, dropSnapshot } from '../../process/git-snapshot.ts';
-import { fileState, reachOutside, readableAt } from '../found.ts';
+import { type FoundState, fileState, reachOutside, readableAt } from '../found.ts';
 import { keepBytesOf, syncImages } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { type keepBeyondLayer, SNAPSHOT_MS } from './command.ts';
+import { type BeyondLayer, SNAPSHOT_MS } from './command.ts';
 import { addedTo, isSince, UNKNOWN_BYTES } from './keep.ts';
 import type { EndState } from './known-after.ts';
-
-type FoundState = NonNullable<Awaited<ReturnType<typeof readableAt>>>;
 
 /** Everything that a command may have changed, with its state before and now. */
 export async function commandEndStates(
@@ -54,7 +52,7 @@ export async function commandEndStates(
 /** The changes of a command that its layer did not cover. */
 export async function endStatesBeyondLayer(
   world: World,
-  { snapshots, deltas }: Awaited<ReturnType<typeof keepBeyondLayer>>,
+  { snapshots, deltas }: BeyondLayer,
 ): Promise<readonly EndState[]> {
   const gone = goneWorktrees(world, snapshots);
   reachAll(world, deltas);

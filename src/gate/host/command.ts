@@ -154,7 +154,7 @@ async function takeSnapshots(
 }
 
 /** Paths beyond the layer, as they are before a command that may change them. */
-interface BeyondLayer extends Pick<AnnouncedCommand, 'snapshots'> {
+export interface BeyondLayer extends Pick<AnnouncedCommand, 'snapshots'> {
   readonly deltas: readonly Delta[];
 }
 

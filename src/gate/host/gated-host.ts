@@ -15,7 +15,7 @@ import { guardOutside, holdsOurs } from '../guarded-files.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
 import { maskAnswer } from '../secret-values.ts';
-import { recordLook, type ShownScene, type shown, showsWhole, witnessOutput } from '../shown.ts';
+import { type ReadEvent, recordLook, type ShownScene, showsWhole, witnessOutput } from '../shown.ts';
 import { witness } from '../witness.ts';
 import { entryHead, type World } from '../world.ts';
 
@@ -138,10 +138,7 @@ export class GatedHost {
    * the file on disk. If the two differ, later changes of the file are refused as STALE. If
    * the text was only guessed to be the file's, only the lines count that it contains.
    */
-  async witness(
-    event: WitnessEvent | ListingEvent | LookEvent | Parameters<typeof shown>[1],
-    times?: ClientCall,
-  ): Witnessed {
+  async witness(event: WitnessEvent | ListingEvent | LookEvent | ReadEvent, times?: ClientCall): Witnessed {
     if (event.kind === 'list') {
       const list = () => this.#session.list(event.path, { limit: MAX_LISTED });
       const listed = await this.#session.inCall(times, list);

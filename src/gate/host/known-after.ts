@@ -10,7 +10,7 @@ import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { countLines } from '../../text/lines.ts';
-import { type foundAt, presentSighting } from '../found.ts';
+import { type FoundState, presentSighting } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 
@@ -20,7 +20,7 @@ import type { World } from '../world.ts';
  */
 export interface EndState {
   readonly delta: Delta;
-  readonly now: Awaited<ReturnType<typeof foundAt>>;
+  readonly now: FoundState;
 }
 
 /**

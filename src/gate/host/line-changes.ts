@@ -1,7 +1,7 @@
 import { dirname, join, relative, resolve } from 'node:path';
 import { patchIntents } from '../../dialect/calls/patch.ts';
 import type { Destroyed } from '../../dialect/calls/shell/destroyed.ts';
-import type { writesOf } from '../../dialect/calls/shell/effects.ts';
+import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../../dialect/calls/shell/words.ts';
 import { settingsFileAt } from '../../dialect/clients/settings-files.ts';
@@ -75,7 +75,7 @@ function pathOf(intent: HostIntent): string {
 /** Converts a write of a shell command to changes that the gate can judge. */
 function intentsOf(
   world: World,
-  write: ReturnType<typeof writesOf>[number],
+  write: ShellWrite,
   { line, at }: Pick<LinePlace, 'at'> & { readonly line: ShellLine },
 ): readonly HostIntent[] {
   switch (write.how) {

@@ -16,7 +16,7 @@ import type { LinePlace, ShellChange } from './line-changes.ts';
 const GIT_MS = 3_000;
 
 /** The paths outside the workspace that a line concerns, and what it would destroy there. */
-interface OutsideOfLine extends OutsidePaths {
+export interface OutsideOfLine extends OutsidePaths {
   readonly threats: readonly Threat[];
 }
 

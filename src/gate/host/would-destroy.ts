@@ -24,7 +24,7 @@ import { type Threat, Threats } from './at-risk.ts';
 import { judgeAll } from './judge-all.ts';
 import { MAX_FILE_BYTES } from './keep.ts';
 import type { ShellChange } from './line-changes.ts';
-import type { outsideOfLine } from './outside.ts';
+import type { OutsideOfLine } from './outside.ts';
 
 /** A command line that is about to run. */
 export interface ComingLine {
@@ -36,7 +36,7 @@ export interface ComingLine {
   /** When the call arrived. A refusal that was answered later is none that the session knew. */
   readonly arrivedMs: number;
   /** Paths outside the workspace that the line names. Absent if it cannot change anything there. */
-  readonly outside?: Awaited<ReturnType<typeof outsideOfLine>>;
+  readonly outside?: OutsideOfLine;
 }
 
 /** Time limit for all questions to git. */

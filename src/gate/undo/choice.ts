@@ -17,9 +17,14 @@ import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, passOn, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import type { World } from '../world.ts';
-import { type BlockedPath, blockedBy, forTheUser, inReadOnlyRoot, type UndoOutcome } from './refusals.ts';
-
-type Blocked = NonNullable<ReturnType<typeof blockedBy>>;
+import {
+  type Blocked,
+  type BlockedPath,
+  blockedBy,
+  forTheUser,
+  inReadOnlyRoot,
+  type UndoOutcome,
+} from './refusals.ts';
 
 type UndoTarget = Parameters<typeof selectChanges>[1];
 

@@ -17,7 +17,7 @@ export interface BlockedPath {
 }
 
 /** The refusal of an undo, and the paths that cause it. A partial undo leaves them out. */
-interface Blocked extends Refused {
+export interface Blocked extends Refused {
   readonly blocked: readonly BlockedPath[];
 }
 

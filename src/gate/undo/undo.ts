@@ -27,7 +27,7 @@ import {
 } from './choice.ts';
 import { whyNotTheirs } from './others-change.ts';
 import { planUndo, type UndoPlan } from './plan.ts';
-import { type BlockedPath, type blockedBy, folderInUse, type UndoOutcome } from './refusals.ts';
+import { type Blocked, type BlockedPath, folderInUse, type UndoOutcome } from './refusals.ts';
 import { changePlanOf } from './seen.ts';
 
 /**
@@ -104,7 +104,7 @@ async function hasGrown({ store }: World, { history }: ChosenChanges): Promise<b
 }
 
 /** A refusal that concerns the whole undo, not some of its paths. */
-function unblocked(refusal: Refusal): NonNullable<ReturnType<typeof blockedBy>> {
+function unblocked(refusal: Refusal): Blocked {
   return { ...refused(refusal), blocked: [] };
 }
 

@@ -1,12 +1,10 @@
 import { lstatSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { makeStateSubfolder, type residentPlace } from '../../config/resident-place.ts';
+import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { isMissing, isTaken } from '../../model/fault.ts';
 import { isRecord, parseJson } from '../../model/record.ts';
 import { type HookAnswer, SILENT } from '../event.ts';
-
-type ResidentPlace = ReturnType<typeof residentPlace>;
 
 /**
  * The place of the resident (the background process that answers hook calls), and the process that

@@ -4,14 +4,14 @@ import { chmodSync, lstatSync, readdirSync, readlinkSync, renameSync, rmSync, sy
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { makeStateSubfolder, type residentPlace } from '../../config/resident-place.ts';
+import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { errnoOf } from '../../model/fault.ts';
 import { readBody } from '../../wire/http.ts';
 import type { HookAnswer } from '../event.ts';
 import { endStart, isAliveHere, type ResidentCall } from './ask-resident.ts';
 
 interface ResidentOptions {
-  readonly place: ReturnType<typeof residentPlace>;
+  readonly place: ResidentPlace;
   /**
    * The file from which this program was started. Calls for another program are refused, and a
    * changed file ends the resident.

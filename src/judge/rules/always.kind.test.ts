@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FILE, facts, MISSING, says } from '../../../test/support/judging.ts';
 import type { FileKind } from '../../model/path.ts';
-import type { Facts } from '../facts.ts';
+import type { JudgedAction } from '../facts.ts';
 import { kind } from './always.ts';
 
 describe('kind', () => {
-  const actions: Facts['action'][] = ['create', 'overwrite', 'edit', 'insert', 'delete', 'move', 'mkdir'];
+  const actions: JudgedAction[] = ['create', 'overwrite', 'edit', 'insert', 'delete', 'move', 'mkdir'];
   const N = 'NOT_A_FILE';
 
   it.each<[FileKind, string[]]>([

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FILE, facts, MISSING, says } from '../../../test/support/judging.ts';
 import { LIMITS } from '../../model/limits.ts';
-import type { Facts } from '../facts.ts';
+import type { JudgedAction } from '../facts.ts';
 import { size } from './always.ts';
 
 describe('size', () => {
   const limit = LIMITS.maxEditBytes;
-  it.each<[Facts['action'], number, string]>([
+  it.each<[JudgedAction, number, string]>([
     ['edit', limit, 'pass'],
     ['edit', limit + 1, 'TOO_LARGE'],
     ['insert', limit + 1, 'TOO_LARGE'],

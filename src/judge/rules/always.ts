@@ -2,10 +2,8 @@ import { LIMITS } from '../../model/limits.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { Policy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
-import { bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
+import { bringsWhatIsThere, type Facts, type JudgedAction, knowledgeOf } from '../facts.ts';
 import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
-
-type JudgedAction = Facts['action'];
 
 /**
  * Refuses every change in a read-only session, changes of protected paths, and the deletion or move

@@ -4,10 +4,8 @@ import { type Coverage, type LineRange, NOTHING, WHOLE } from '../../model/cover
 import { LIMITS } from '../../model/limits.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { SightingFlags } from '../../model/sighting.ts';
-import type { Facts } from '../facts.ts';
+import type { Facts, JudgedAction } from '../facts.ts';
 import { covered, unredacted, unseenOf } from './seeing.ts';
-
-type JudgedAction = Facts['action'];
 
 const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
 const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Facts> => ({

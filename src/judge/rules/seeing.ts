@@ -3,10 +3,8 @@ import { LIMITS } from '../../model/limits.ts';
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
 import { exactTime } from '../../report/times.ts';
-import { bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
+import { type Absence, bringsWhatIsThere, type Facts, knowledgeOf } from '../facts.ts';
 import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
-
-type Absence = NonNullable<Facts['absence']>;
 
 /**
  * Requires that this session has seen the file, not too long ago, and that the view is still in the

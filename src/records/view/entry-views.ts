@@ -14,7 +14,7 @@ import { type TurnView, turnViews } from '../turns.ts';
 import { diffsOf, fileDiff, type ViewSources } from './diffs.ts';
 import { changesAndRefusals, destroyedRow, feedRow, fileRows, lossBy } from './feed.ts';
 import { durationWords } from './lanes.ts';
-import type { DetailView, Fact, FileDiff, FileRow, StartView, TurnRow } from './view-data.ts';
+import type { DetailView, Fact, FileDiff, FileRow, SessionRow, TurnRow } from './view-data.ts';
 import { NEXT, noticeWords, OBSERVED, refusedBecause, seenWords } from './view-words.ts';
 
 /**
@@ -269,7 +269,7 @@ const MAX_TURNS = 20;
 const MAX_RECENT = 300;
 
 /** The sessions in scope, most recently used first. */
-export async function sessionRows({ records, scope }: ViewSources): Promise<StartView['sessions'][number][]> {
+export async function sessionRows({ records, scope }: ViewSources): Promise<SessionRow[]> {
   const all = await records.store.sessions();
   return all
     .filter(({ root }) => scope.includes(root))

@@ -14,9 +14,7 @@ import { findText, readLive } from '../path-diffs.ts';
 import type { Records } from '../records.ts';
 import { type ViewSources, viewText } from './diffs.ts';
 import { feedRow } from './feed.ts';
-import type { FilePicture } from './view-data.ts';
-
-type Strip = FilePicture['strips'][number];
+import type { FilePicture, Strip } from './view-data.ts';
 
 /** The maximum number of changes in a file's history. Lines from older changes have no author. */
 const MAX_CHANGES = 60;

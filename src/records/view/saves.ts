@@ -6,9 +6,7 @@ import { FalseAlarms, isStoppedOverwrite, linesAtRisk } from '../judged-refusals
 import type { Records } from '../records.ts';
 import type { ViewSources } from './diffs.ts';
 import { changesAndRefusals, destroyedRow, feedRow, filesOf, isLoss } from './feed.ts';
-import type { FeedRow, Saves } from './view-data.ts';
-
-type SavedBy = Saves['byFile'][number];
+import type { FeedRow, SavedBy, Saves } from './view-data.ts';
 
 const DAYS = 30;
 const MAX_ENTRIES = 20_000;

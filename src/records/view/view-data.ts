@@ -54,7 +54,7 @@ export interface FileRow {
   readonly writers: readonly string[];
 }
 
-interface SessionRow {
+export interface SessionRow {
   readonly id: string;
   readonly lastMs: number;
   readonly open: boolean;
@@ -136,7 +136,7 @@ export interface DetailView {
 }
 
 /** The lines that one session has seen and changed, in current line numbers. */
-interface Strip {
+export interface Strip {
   readonly session: string;
   /** Lines that were shown to the session and are unchanged. */
   readonly seen: readonly LineRange[];
@@ -204,7 +204,7 @@ export interface LiveView {
 }
 
 /** The refusals of one session, or about one file. */
-interface SavedBy {
+export interface SavedBy {
   readonly name: string;
   /** The root of the file; absent for a session. */
   readonly root?: string;

@@ -4,7 +4,7 @@ import { LocalLocks } from '../../lock/locks.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Durability } from '../../model/policy.ts';
 import { FileBlobs } from '../blobs/file-blobs.ts';
-import { localOwner } from '../owner.ts';
+import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
 import type { FleetOptions, OpenedState, RecordedState } from '../state.ts';
 import type { Store } from '../store.ts';
@@ -285,7 +285,7 @@ function clockWarnings(aheadMs: number): readonly string[] {
  * are alive. The kernel knows the processes of this machine. For a process of another machine, its
  * last heartbeat decides.
  */
-function fleetOwner(db: PostgresConnection, machine: string): ReturnType<typeof localOwner> {
+function fleetOwner(db: PostgresConnection, machine: string): Owner {
   const local = localOwner();
   return {
     id: `${local.id}@${machine}`,

@@ -32,6 +32,7 @@ import {
   type Notes,
   type PendingFilter,
   RECENT_ENTRIES,
+  type RecentChanges,
   type Store,
   type StoreState,
   type Writes,
@@ -40,8 +41,6 @@ import { closedFault, type PgValue, type PostgresConnection, type Row } from './
 import { indexKey, type Names } from './names.ts';
 import { CHAIN_IDLE_MS, losesViews, RecordWriter } from './record-writer.ts';
 import { NoteQueue, SeenSessions } from './seen-sessions.ts';
-
-type RecentChanges = Parameters<Store['changesSince']>[0];
 
 /**
  * Above this number, a record sends its file contents as one list instead of one parameter each.

@@ -18,10 +18,18 @@ import type { FileBlobs } from '../blobs/file-blobs.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
 import { noteDamage, openSound } from './damage.ts';
-import { isDamage, loadSqlite, openInMemory, rollBack, type SqliteDatabase, storeFault } from './driver.ts';
+import {
+  isDamage,
+  loadSqlite,
+  openInMemory,
+  rollBack,
+  type SqliteDatabase,
+  type SqliteLoader,
+  storeFault,
+} from './driver.ts';
 import { Users } from './users.ts';
 
-interface OpenOptions {
+export interface OpenOptions {
   /** Stores large contents of files. Without it, the database stores all of them. */
   readonly files?: FileBlobs | undefined;
   /**
@@ -227,7 +235,7 @@ class DatabaseFiles {
  * True if SQLite finds no damage in the whole database. Uses a new connection, because the cache of
  * an open one could hide damage.
  */
-function isSound(file: string, load: Awaited<ReturnType<typeof loadSqlite>>): boolean {
+function isSound(file: string, load: SqliteLoader): boolean {
   try {
     const db = load(file);
     try {

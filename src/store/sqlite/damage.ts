@@ -2,10 +2,8 @@ import { copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync, write
 import { type Delta, joinMoves } from '../../model/delta.ts';
 import { Fault, isTaken, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import { isRecord } from '../../model/record.ts';
-import { isDamage, isOlder, openDatabase, type SqliteDatabase } from './driver.ts';
+import { isDamage, isOlder, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
 import type { Users } from './users.ts';
-
-type SqliteLoader = Parameters<typeof openDatabase>[0];
 
 /**
  * The files of a database, in the order of renaming. The main file is last: if the renaming is

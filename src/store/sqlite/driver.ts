@@ -27,7 +27,7 @@ interface SqliteDriver {
 }
 
 /** Opens a database file without changing it. */
-type SqliteLoader = (file: string) => SqliteDatabase;
+export type SqliteLoader = (file: string) => SqliteDatabase;
 
 /** Loads the SQLite built into Node (22.13 and later), else `@photostructure/sqlite`. */
 export async function loadSqlite(): Promise<SqliteLoader> {

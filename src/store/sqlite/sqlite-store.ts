@@ -22,11 +22,12 @@ import {
   LINKS_AT_ONCE,
   type Notes,
   type PendingFilter,
+  type RecentChanges,
   type Store,
   type StoreState,
   type Writes,
 } from '../store.ts';
-import { type Connection, openConnection, openMemory } from './connection.ts';
+import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
 import { damagedPending, lossWarning } from './damage.ts';
 import { storeFault } from './driver.ts';
 import {
@@ -43,8 +44,6 @@ import {
 } from './entry-rows.ts';
 import { LocalImages } from './local-images.ts';
 import { DatabaseVersion, SeenRows } from './seen-rows.ts';
-
-type OpenOptions = Parameters<typeof openConnection>[1];
 
 /** Notes of reads are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
@@ -328,7 +327,7 @@ class SqliteStore implements Store {
     return read;
   }
 
-  changesSince({ sinceMs, keys, notBy = '' }: Parameters<Store['changesSince']>[0]): readonly ChangeEntry[] {
+  changesSince({ sinceMs, keys, notBy = '' }: RecentChanges): readonly ChangeEntry[] {
     return this.#db.attempt(() => {
       if (this.#isAlone(notBy, sinceMs)) return [];
       const by = column(notBy);

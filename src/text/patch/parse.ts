@@ -1,10 +1,8 @@
 import type { Edit, FileIntent } from '../../model/intent.ts';
 import type { Patch } from '../../model/session.ts';
 import { ANY, checkShape, mismatchText, objectOf } from '../../model/shape.ts';
-import { editOf, type HunkLine, hunkLine, patchOf, signedText, wrong } from './patched.ts';
+import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, signedText, wrong } from './patched.ts';
 import { parseUnified } from './unified.ts';
-
-type ParsedPatch = ReturnType<typeof patchOf>;
 
 const PATCH = objectOf({ format: ANY, text: ANY });
 

@@ -1,7 +1,7 @@
 import type { Edit, FileIntent } from '../../model/intent.ts';
 
 /** The changes of a patch, or the reason why it is invalid. */
-type ParsedPatch =
+export type ParsedPatch =
   | { readonly ok: true; readonly changes: readonly FileIntent[] }
   | { readonly ok: false; readonly reason: string };
 

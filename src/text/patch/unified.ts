@@ -1,6 +1,6 @@
 import type { FileIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
-import { editOf, type HunkLine, hunkLine, patchOf, signedText, wrong } from './patched.ts';
+import { editOf, type HunkLine, hunkLine, type ParsedPatch, patchOf, signedText, wrong } from './patched.ts';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const NO_NEWLINE = '\\ No newline at end of file';
@@ -17,7 +17,7 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
 ];
 
 /** Parses a unified diff as written by `git diff` and `diff -u`. Wrong line counts make the whole patch invalid. */
-export function parseUnified(text: string): ReturnType<typeof patchOf> {
+export function parseUnified(text: string): ParsedPatch {
   const files: PatchedFile[] = [];
   for (const line of text.replaceAll('\r\n', '\n').split('\n')) {
     const problem = takeRow(files, line);

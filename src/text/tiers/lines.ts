@@ -1,5 +1,5 @@
 import type { MatchTier } from '../../model/results.ts';
-import { diffItems, equalStretches } from '../diff.ts';
+import { diffItems, equalStretches, type Stretch } from '../diff.ts';
 import { asTyped } from '../fold.ts';
 import { endingUsed, type LineEnding, type Span } from '../lines.ts';
 
@@ -206,11 +206,7 @@ function onlyWidened({ anchor, file, at }: Paired): boolean {
 }
 
 /** The file's lines for old lines that the edit keeps, and blank lines between them that the model missed. */
-function keptLines(
-  paired: Paired,
-  kept: ReturnType<typeof equalStretches>[number],
-  wanted: readonly string[],
-): WrittenLine[] {
+function keptLines(paired: Paired, kept: Stretch, wanted: readonly string[]): WrittenLine[] {
   const out: WrittenLine[] = [];
   let previous: number | undefined;
   for (let i = kept.start; i < kept.end; i += 1) {

@@ -1,13 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LineRange } from '../../model/coverage.ts';
-import type { FilePicture } from '../../records/view/view-data.ts';
+import type { FilePicture, Strip } from '../../records/view/view-data.ts';
 import { countOf } from '../../report/amounts.ts';
 import { ageOf, html, pathSpan, safe, sessionName, tint, Windowed, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { pageAddress } from './state.ts';
-
-type Strip = FilePicture['strips'][number];
 
 const LINE = 20;
 

@@ -1,12 +1,10 @@
 import type { VNode } from 'preact';
-import type { FeedRow, Saves } from '../../records/view/view-data.ts';
+import type { FeedRow, SavedBy, Saves } from '../../records/view/view-data.ts';
 import { refusedWord } from '../../records/view/view-words.ts';
 import { countOf } from '../../report/amounts.ts';
 import { html, pathSpan, who } from './html.ts';
 import { rowLink } from './list.ts';
 import { narrowTo, pageAddress, saves } from './state.ts';
-
-type SavedBy = Saves['byFile'][number];
 
 const MAX_SHOWN = 8;
 

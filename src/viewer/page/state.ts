@@ -10,6 +10,7 @@ import type {
   LineCount,
   LiveView,
   Saves,
+  SessionRow,
   StartView,
   TurnRow,
 } from '../../records/view/view-data.ts';
@@ -42,7 +43,7 @@ export const isSearching: Signal<boolean> = signal(false);
 /** True if the last request for entries failed. The page repeats it when the server answers again. */
 export const hasLoadFailed: Signal<boolean> = signal(false);
 export const filter: Signal<FeedFilter> = signal({});
-export const sessions: Signal<readonly StartView['sessions'][number][]> = signal([]);
+export const sessions: Signal<readonly SessionRow[]> = signal([]);
 export const turns: Signal<readonly TurnRow[]> = signal([]);
 /** True if the server may have turns that are older than those in `turns`. */
 export const hasOlderTurns: Signal<boolean> = signal(false);

@@ -5,10 +5,8 @@ import { isModern, lineOf, paramsOf, rpcMeta, SERVER_ERROR } from '../rpc.ts';
 import type { Link, ToClient } from './link.ts';
 import { ModernClients } from './modern-clients.ts';
 import { notAcceptable, type Posted, readPosted } from './posted.ts';
-import type { Endpoint } from './serve-front.ts';
+import type { Endpoint, FrontRequest } from './serve-front.ts';
 import { SessionClients, type SessionLimits, sessionIdOf } from './session-clients.ts';
-
-type FrontRequest = Parameters<Endpoint['handle']>[0];
 
 interface ClientEndpointOptions {
   readonly maxBytes: number;

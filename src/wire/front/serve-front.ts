@@ -14,7 +14,7 @@ export interface Endpoint {
 }
 
 /** A request to `/mcp` or `/mcp/NAME`. */
-interface FrontRequest {
+export interface FrontRequest {
   readonly req: IncomingMessage;
   /** NAME in the path. */
   readonly name: string | undefined;
@@ -35,7 +35,7 @@ interface FrontOptions {
   readonly log: (line: string) => void;
 }
 
-interface Front {
+export interface Front {
   /** The URL of the server: `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;

@@ -1,4 +1,4 @@
-import { interpret, mayChange } from '../interpret.ts';
+import { type Interpretation, interpret, mayChange } from '../interpret.ts';
 import { type HostTable, type Rule, toolsWith } from '../table.ts';
 import {
   DELETE,
@@ -235,7 +235,7 @@ export const HOSTS: readonly HostTable[] = [
 export function interpretFor(
   host: HostTable | undefined,
   call: Parameters<typeof interpret>[0],
-): ReturnType<typeof interpret> {
+): Interpretation {
   const { name } = call.tool;
   if (host !== undefined && Object.hasOwn(host.tools, name)) return interpret(call, host.tools[name]);
   const usual = usualRules(name);

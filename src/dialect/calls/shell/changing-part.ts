@@ -1,9 +1,7 @@
 import { isReader, onlyReads } from './reading.ts';
 import type { ShellCommand } from './shell-command.ts';
-import type { WalkedLine } from './walk.ts';
+import type { ShellStep, WalkedLine } from './walk.ts';
 import type { Words } from './words.ts';
-
-type ShellStep = WalkedLine['steps'][number];
 
 /** Programs that are no shell builtins, so that later commands of the line mean the same after them. */
 const EXTERNAL = new Set(

@@ -7,7 +7,7 @@ import { inFolder, programOf, split, type Words } from './words.ts';
  * A file that a command of a shell line writes. Paths are absolute, or relative to the folder where
  * relative paths of the line start.
  */
-type ShellWrite = {
+export type ShellWrite = {
   /** False if the command may not run, for example because it is in a condition. */
   readonly certain: boolean;
 } & Effect;

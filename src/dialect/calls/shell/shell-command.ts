@@ -30,7 +30,7 @@ export interface ShellCommand {
 }
 
 /** The commands of a pipeline before one of them, and their text. */
-interface ShellFeed {
+export interface ShellFeed {
   readonly text: string;
   readonly commands: readonly ShellCommand[];
 }

@@ -2,7 +2,7 @@ import type { Harm } from '../../../model/session.ts';
 import type { ReadTouch } from '../touch.ts';
 import { changingPart } from './changing-part.ts';
 import { type Destroyed, destroyedBy, type NamedFiles } from './destroyed.ts';
-import { moveOperands, writesOf } from './effects.ts';
+import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
 import { namesOf, scriptNames, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
 import { gitFolders, harmOf } from './reading.ts';
@@ -78,7 +78,7 @@ export class ShellLine {
   }
 
   /** The files that commands of the line write. Skips names that the line does not show. */
-  writes(): ReturnType<typeof writesOf> {
+  writes(): readonly ShellWrite[] {
     return this.commands.flatMap(writesOf);
   }
 

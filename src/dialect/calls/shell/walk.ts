@@ -14,7 +14,7 @@ import {
 import { writesLike } from './effects.ts';
 import { assignmentsOf, breaksOff, isSimple, mayFail, mayLeave, redirectOf, startsProcess } from './nodes.ts';
 import { onlyReads } from './reading.ts';
-import { type ShellCommand, STDIN } from './shell-command.ts';
+import { type ShellCommand, type ShellFeed, STDIN } from './shell-command.ts';
 import { bracesIn, elementOf, isHere, literalOf, textOfValue, type Value, wordValues } from './values.ts';
 import {
   entered,
@@ -26,10 +26,8 @@ import {
   withoutPrefixes,
 } from './words.ts';
 
-type ShellFeed = NonNullable<ShellCommand['fed']>;
-
 /** A command or pipeline of a shell line that is not inside another one. */
-interface ShellStep {
+export interface ShellStep {
   readonly text: string;
   /** The position of the text in the line. */
   readonly at: number;

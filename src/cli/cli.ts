@@ -160,7 +160,7 @@ export function version(): string {
  * Formats a time: as an age such as `3h ago`, or as ISO 8601. A command that keeps running passes
  * the current time as `nowMs`.
  */
-type TimeText = (ms: number, nowMs?: number) => string;
+export type TimeText = (ms: number, nowMs?: number) => string;
 
 /** Times in the form that `--date` chooses. */
 export function timesIn(form: 'relative' | 'iso', startMs: number): TimeText {

@@ -31,7 +31,7 @@ export async function refuseAgent(cli: Cli, command: string): Promise<ExitCode |
  * The sessions whose changes a command may take back. For a user, these are all sessions. For an
  * agent, these are its own session and those of its sub-agents.
  */
-interface Reach {
+export interface Reach {
   /** True if a user started the command. */
   readonly all: boolean;
   /** The agent's session; undefined if a user started the command, or if the agent's session is not known. */

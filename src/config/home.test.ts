@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyFilePath, stateFolder } from './home.ts';
-
-type Surroundings = Parameters<typeof stateFolder>[0];
+import { policyFilePath, type Surroundings, stateFolder } from './home.ts';
 
 const linux = (env: Surroundings['env'], homeFolder?: string): Surroundings => ({
   platform: 'linux',

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { Fault } from '../model/fault.ts';
 
 /** Facts about the platform and its user. */
-interface Surroundings {
+export interface Surroundings {
   /** The value of `process.platform`. */
   readonly platform: string;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-import type { completeTable } from '../dialect/calls/user-table.ts';
+import type { UserTable } from '../dialect/calls/user-table.ts';
 import { Fault } from '../model/fault.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
@@ -123,7 +123,7 @@ interface PolicyFile {
 interface ProxySettings {
   readonly unknownTools?: 'allow' | 'deny' | 'ask';
   /** The user's own descriptions of MCP servers: what their tools do to files. */
-  readonly servers?: readonly Parameters<typeof completeTable>[0][];
+  readonly servers?: readonly UserTable[];
 }
 
 /**

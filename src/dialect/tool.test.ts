@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectShape } from '../model/shape.ts';
-import { checkArguments } from './tool.ts';
+import { checkArguments, type UnknownArguments } from './tool.ts';
 
 const SCHEMA: ObjectShape = {
   type: 'object',
@@ -24,7 +24,7 @@ const SCHEMA: ObjectShape = {
   required: ['path'],
   additionalProperties: false,
 };
-const checked = (args: unknown, unknown: Parameters<typeof checkArguments>[2] = 'refuse') =>
+const checked = (args: unknown, unknown: UnknownArguments = 'refuse') =>
   checkArguments(SCHEMA, args, unknown);
 const check = (args: unknown) => {
   const result = checked(args);

@@ -149,7 +149,7 @@ export interface Dialect {
 }
 
 /** The new names of tools, by their names in the dialect. A tool without an entry keeps its name. */
-type ToolRenames = Readonly<Record<string, string>> | ((name: string) => string);
+export type ToolRenames = Readonly<Record<string, string>> | ((name: string) => string);
 
 /**
  * Renames the tools of a dialect, also in their descriptions, in the instructions and in the names
@@ -218,7 +218,7 @@ type CheckedArguments = { readonly args: JsonRecord; readonly note?: string } | 
  * Treatment of an argument that the schema does not name. `refuse`: the call fails. `ignore`: the
  * argument is dropped.
  */
-type UnknownArguments = 'refuse' | 'ignore';
+export type UnknownArguments = 'refuse' | 'ignore';
 
 /**
  * Checks a tool's arguments. It first accepts forms that models and strict schemas produce: `null` for an absent

@@ -37,9 +37,15 @@ import {
   type Unreadable,
 } from './read.ts';
 import { displace, retain, retainBytes, retainOrDrop } from './shelf.ts';
-import { canBeStaged, discard, inodeAt, openStaged, type Staged, writeTemp } from './temp-file.ts';
-
-type TempFile = Awaited<ReturnType<typeof writeTemp>>;
+import {
+  canBeStaged,
+  discard,
+  inodeAt,
+  openStaged,
+  type Staged,
+  type TempFile,
+  writeTemp,
+} from './temp-file.ts';
 
 /**
  * The result if the file was not changed. `retained`: paths of files that were moved aside for a

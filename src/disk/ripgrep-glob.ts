@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ResolvedPath } from '../model/path.ts';
-import { expandBraces, matchParts, type PathMatch, readParts } from '../text/glob/glob.ts';
+import { expandBraces, type GlobPart, matchParts, type PathMatch, readParts } from '../text/glob/glob.ts';
 import { nameProblem } from '../text/glob/segment.ts';
 
 const MAX_GLOB_CHARS = 4000;
@@ -60,7 +60,7 @@ export function readGlob(glob: string): FileGlob | { readonly problem: string } 
 interface Pattern {
   /** True if the pattern matches whole paths from the searched folder, not base names at any depth. */
   readonly anchored: boolean;
-  readonly parts: ReturnType<typeof readParts>;
+  readonly parts: readonly GlobPart[];
   readonly matches: PathMatch;
 }
 

@@ -39,7 +39,7 @@ const CAPABILITIES = 'security.capability';
 const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
 /** A complete file beside its target, not yet published. It is synced unless durability is `none`. */
-interface TempFile {
+export interface TempFile {
   /**
    * This path leads through an open handle of the folder, so it is valid only while that handle is
    * open.

@@ -12,7 +12,7 @@ import type { World } from './world.ts';
 const PROJECT_LEVELS = 4;
 
 /** A folder that a session wants to delete, or to move to `to`. */
-interface DepartingFolder {
+export interface DepartingFolder {
   readonly path: ResolvedPath;
   readonly to?: ResolvedPath;
   readonly asking: Asking;

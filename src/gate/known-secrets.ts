@@ -8,7 +8,7 @@ import { type KnownSecrets, MASK, secretSpans } from '../text/secrets.ts';
 const MIN_TELLING_CHARS = 12;
 
 /** A text with a secret value, and the same text masked. */
-interface SecretText {
+export interface SecretText {
   readonly text: string;
   readonly shown: string;
 }

@@ -8,7 +8,7 @@ import { type EntryFilter, walkEntries } from '../store/store.ts';
 import type { World } from './world.ts';
 
 /** A file that a change replaced or removed, and into which another program wrote afterwards. */
-interface LateWrite {
+export interface LateWrite {
   readonly change: string;
   readonly root: string;
   readonly path: string;

@@ -25,7 +25,7 @@ const MAX_AUTHORS = 200;
 const GIT_MS = 5_000;
 
 /** The change of a command, as it was recorded. */
-type CommandChange = Pick<NewChangeEntry, 'change' | 'deltas' | 'text' | 'root'>;
+export type CommandChange = Pick<NewChangeEntry, 'change' | 'deltas' | 'text' | 'root'>;
 
 /** A file whose bytes a command removed. `victim`: another session, if it had left these bytes there. */
 interface LostFile {
@@ -39,7 +39,7 @@ interface LostFile {
  * The things that a command has removed. `names`: descriptions for the agent. `inStash`: the files
  * of which a stash has a copy.
  */
-interface Losses {
+export interface Losses {
   readonly names: readonly string[];
   readonly inStash: readonly string[];
   readonly files: readonly LostFile[];

@@ -4,15 +4,13 @@ import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
 import { type Action, invalidArgument, passOn, type Refusal } from '../model/verdict.ts';
-import { type Change, editedLines, insertAfterLine } from '../text/change.ts';
-import { decodeText, encodeText } from '../text/decode.ts';
+import { type Change, type EditedLines, editedLines, insertAfterLine } from '../text/change.ts';
+import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import type { FoldTier } from '../text/fold.ts';
 import type { Nearest } from '../text/nearest.ts';
 import type { QuoteOptions } from '../text/quoted-lines.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, applyToBytes, type EditFailure } from '../text/splice.ts';
-
-type EditedLines = ReturnType<typeof editedLines>[number];
 
 /** The bytes of a file after a text change. */
 export interface PlannedText {
@@ -33,7 +31,7 @@ interface Style {
   readonly quotes: Policy['quotes'];
 }
 
-type PlanFailure =
+export type PlanFailure =
   | EditFailure
   | { readonly ok: false; readonly kind: 'not-text' }
   | { readonly ok: false; readonly kind: 'not-encodable'; readonly encoding: string }
@@ -84,7 +82,7 @@ export function planInsert(
 
 /** The new text in the file's encoding. Curly quotes become straight as the policy `quotes` says. */
 function written(
-  decoded: NonNullable<ReturnType<typeof decodeText>>,
+  decoded: DecodedText,
   made: { readonly text: string; readonly changes: readonly Change[] },
   style: Style,
   counts: Pick<PlannedText, 'replaced' | 'tier' | 'inserted'>,

@@ -16,6 +16,7 @@ import { type LookedFile, look, placeholderIn } from './look.ts';
 import { diffOptions, maskIn, maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import type { ChangePlan } from './plan.ts';
 import {
+  type PlanFailure,
   type PlannedText,
   planEdits,
   planInsert,
@@ -23,10 +24,11 @@ import {
   totalAfter,
   touchedLines,
 } from './plan-text.ts';
-import { writePlan } from './prepare-write.ts';
+import { type NewBytes, writePlan } from './prepare-write.ts';
 import {
   creditFor,
   notPrepared,
+  type OutsideChange,
   outsideChange,
   type Prepared,
   unverifiable,
@@ -34,12 +36,6 @@ import {
   withEvidence,
 } from './prepared.ts';
 import type { World } from './world.ts';
-
-type OutsideChange = NonNullable<Awaited<ReturnType<typeof outsideChange>>>;
-
-type NewBytes = Parameters<typeof writePlan>[1];
-
-type PlanFailure = Parameters<typeof planRefusal>[0];
 
 /** Line numbers as printed by reads; see `landNumbered` in text/tiers/land.ts. */
 const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;

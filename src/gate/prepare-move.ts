@@ -12,7 +12,7 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { fileAt, sideOf, stateWithoutBytes, type UnknownFile, unknownFile } from './found.ts';
-import { heldInside, heldRefusal } from './held.ts';
+import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
 import {
@@ -126,7 +126,7 @@ function whyBlocked({ intent, source, destination }: LookedMove): Refusal | unde
 async function whyHeld(
   world: World,
   { place, stats }: Found,
-  departing: Omit<Parameters<typeof heldInside>[2], 'path'>,
+  departing: Omit<DepartingFolder, 'path'>,
 ): Promise<Refusal | undefined> {
   if (!stats.isDirectory()) return undefined;
   const dir = place.dir.enter(place.name);

@@ -133,7 +133,7 @@ function malformed({ facts: { path }, located }: LookedFile): Refusal {
 }
 
 /** A file's new bytes, and the lines of them that count as seen. */
-interface NewBytes {
+export interface NewBytes {
   readonly action: Action;
   readonly located: Located;
   /** The present file, or undefined if there is none. */

@@ -168,7 +168,7 @@ export function creditFor(
 }
 
 /** The changes in a file since a session saw it. */
-interface OutsideChange {
+export interface OutsideChange {
   /** The diff, with at most the number of lines that the policy allows. */
   readonly diff: string;
   readonly truncated: boolean;

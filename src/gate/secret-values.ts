@@ -6,10 +6,8 @@ import type { Place } from '../model/path.ts';
 import { decodeText } from '../text/decode.ts';
 import { isSecretPath, masked, withoutSecrets } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { secretTexts } from './known-secrets.ts';
+import { type SecretText, secretTexts } from './known-secrets.ts';
 import type { World } from './world.ts';
-
-type SecretText = ReturnType<typeof secretTexts>[number];
 
 /** Maximum size of a secret file whose values are masked in command output. Larger ones are skipped. */
 const MAX_SECRET_BYTES = 64 << 10;

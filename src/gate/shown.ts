@@ -330,7 +330,7 @@ function entryOf({ knowledge }: ShownScene, sighting: Sighting, { root, relative
 }
 
 /** The result of a list, find or search, for the journal. */
-interface Look {
+export interface Look {
   readonly action: 'list' | 'search';
   /** The folder or file that was listed or searched, as the caller wrote it. */
   readonly path: string;

@@ -62,7 +62,7 @@ function linesIn(ranges: readonly LineRange[]): number {
 }
 
 /** A host's record of the change that a patch made to one file. */
-type FileChange =
+export type FileChange =
   | { readonly kind: 'added'; readonly path: string; readonly content: string }
   | { readonly kind: 'updated'; readonly path: string; readonly diff: string };
 

@@ -54,7 +54,7 @@ export interface Edited {
 }
 
 /** A replacement: the old text, the new text, and the occurrences to replace. */
-interface EditedSpan {
+export interface EditedSpan {
   readonly from: string;
   readonly to: string;
   readonly which: 'first' | 'all';

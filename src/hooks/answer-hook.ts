@@ -6,7 +6,7 @@ import { type HookAnswer, type HookEvent, type HookReply, type Host, SILENT } fr
 import { deniedOnStderr, payloadText } from './hosts/payload.ts';
 
 /** One call of a hook: the host's input and the flags of the hook's command line. */
-interface HookCall {
+export interface HookCall {
   readonly host: Host;
   /** The text that the host wrote to stdin. */
   readonly text: string;

@@ -11,14 +11,13 @@ import {
   policyOf,
   policyTextOf,
   type StateFlags,
+  type UsableRoots,
 } from '../session/configured.ts';
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { HookEvent, HookReply, Host } from './event.ts';
 import { respond } from './respond.ts';
 import { passing, type Scene, TurnNotes } from './scene.ts';
-
-type UsableRoots = Awaited<ReturnType<typeof openUsable>>;
 
 /** The settings of one hook call, from its command line and environment. */
 export interface HookSettings {

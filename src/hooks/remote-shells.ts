@@ -6,6 +6,7 @@ import {
   type LineRunner,
   type OpenedWorkspace,
   runPrefixedLine,
+  type ScriptOwner,
   scriptOwner,
 } from '../session/prefixed-line.ts';
 import type { ResidentCall } from './resident/ask-resident.ts';
@@ -56,7 +57,7 @@ export class RemoteShells {
 }
 
 interface RemoteScript {
-  readonly owner: NonNullable<ReturnType<typeof scriptOwner>>;
+  readonly owner: ScriptOwner;
   /** `LC_ALL` in the environment of the script. */
   readonly locale: string | undefined;
   /** The name of this process's socket. A newer resident process does not know the script. */

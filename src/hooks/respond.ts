@@ -18,6 +18,7 @@ import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { guardRefusal } from './operator.ts';
 import {
   callId,
+  type Denial,
   denied,
   deniedByUser,
   deniedOutside,
@@ -315,7 +316,7 @@ async function announceInside(
   scene: Scene,
   event: ToolCall,
   inside: readonly HostIntent[],
-): Promise<readonly Notice[] | NonNullable<ReturnType<typeof denied>>> {
+): Promise<readonly Notice[] | Denial> {
   const { host, session } = scene;
   const tell = host.contextBefore ? 'now' : 'settled';
   const announced = await session.announce(inside, {

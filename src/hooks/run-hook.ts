@@ -7,13 +7,13 @@ import { residentPlace } from '../config/resident-place.ts';
 import { errorText } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
 import type { ConfigSources } from '../session/configured.ts';
-import { answerHook } from './answer-hook.ts';
+import { answerHook, type HookCall } from './answer-hook.ts';
 import { type HookAnswer, type Host, SILENT } from './event.ts';
 import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
 import type { RemoteShells } from './remote-shells.ts';
-import type { askResident, ResidentCall } from './resident/ask-resident.ts';
+import type { Asked, ResidentCall } from './resident/ask-resident.ts';
 
 interface HookProcess extends ConfigSources {
   readonly args: readonly string[];
@@ -59,7 +59,7 @@ export async function runHook(process: HookProcess): Promise<number> {
 }
 
 /** A hook call with the settings of its process. */
-type ReceivedCall = Parameters<typeof answerHook>[0] & { readonly settings: HookSettings };
+type ReceivedCall = HookCall & { readonly settings: HookSettings };
 
 /** Answers the call in this process, without the resident process. */
 function answerHere(process: HookProcess, call: ReceivedCall): Promise<HookAnswer> {
@@ -237,7 +237,7 @@ async function startResident(around: HookProcess): Promise<void> {
  */
 async function withPlace<T>(
   { cwd, uid, env, platform, self, homeFolder = userHome() }: HookProcess,
-  ask: (place: Parameters<typeof askResident>[0]) => Promise<T>,
+  ask: (place: Asked) => Promise<T>,
 ): Promise<T | undefined> {
   try {
     const place = residentPlace(stateFolder({ platform, env, homeFolder }), uid);

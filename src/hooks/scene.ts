@@ -220,7 +220,7 @@ export async function deniedOutside(scene: Scene, refusal: Refusal): Promise<Den
   return denied(scene, refusal);
 }
 
-type Denial = Extract<HookReply, { verdict: 'deny' }>;
+export type Denial = Extract<HookReply, { verdict: 'deny' }>;
 
 /** The denial of a call; undefined if the policy only observes. */
 export function denied(scene: Scene, refusal: Refusal): Denial | undefined {

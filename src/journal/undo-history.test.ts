@@ -18,12 +18,11 @@ import {
   entriesForUndo,
   selectChanges,
   UndoHistory,
+  type UndoTarget,
   undoneBy,
   wholeCourse,
   withoutPaths,
 } from './undo-history.ts';
-
-type UndoTarget = Parameters<typeof selectChanges>[1];
 
 const moved = (from: string, to: string): Delta[] => [move(from, to, FOLDER)];
 const undo = (changes: readonly string[], ...deltas: readonly Delta[]): Partial<NewChangeEntry> => ({

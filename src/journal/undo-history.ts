@@ -102,7 +102,7 @@ function effectiveDeltas({ deltas }: ChangeEntry): readonly Delta[] {
  * - `since`: everything that the given sessions did after an entry. That includes undos, so that
  * files return to their state at that time.
  */
-type UndoTarget = { readonly roots: readonly string[]; readonly key?: string } & (
+export type UndoTarget = { readonly roots: readonly string[]; readonly key?: string } & (
   | { readonly kind: 'change'; readonly change: string }
   | { readonly kind: 'last'; readonly session?: string }
   | { readonly kind: 'all'; readonly session?: string; readonly sinceMs?: number }

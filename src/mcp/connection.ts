@@ -14,9 +14,11 @@ import {
   CAPABILITIES,
   canElicit,
   complete,
+  type Envelope,
   type Era,
   envelopeOf,
   errorMessage,
+  type Implementation,
   implementationOf,
   inputRequiredMessage,
   internalError,
@@ -25,6 +27,7 @@ import {
   isRequestId,
   LEGACY_VERSIONS,
   type LegacyVersion,
+  type Message,
   MODERN_VERSIONS,
   metaOf,
   methodNotFound,
@@ -32,6 +35,7 @@ import {
   notificationMessage,
   type Parts,
   type Request,
+  type RequestId,
   RpcError,
   readLine,
   readMessage,
@@ -40,12 +44,6 @@ import {
   toolMessage,
   unsupportedVersion,
 } from './protocol.ts';
-
-type Message = ReturnType<typeof readMessage>;
-
-type RequestId = Parameters<typeof resultMessage>[0];
-
-type Implementation = Parameters<typeof inputRequiredMessage>[2];
 
 interface ConnectionOptions {
   readonly host: ToolHost;
@@ -390,7 +388,7 @@ export class ClientConnection {
 /**
  * The error for a request of a modern client without valid `_meta` fields of revision 2026-07-28.
  */
-function withoutEnvelope(request: Request, envelope: ReturnType<typeof envelopeOf>): RpcError {
+function withoutEnvelope(request: Request, envelope: Envelope): RpcError {
   if (request.method === 'initialize') return unsupportedVersion(String(request.params['protocolVersion']));
   if (envelope.kind === 'invalid') return envelope.error;
   if (!MODERN_METHODS.has(request.method)) return methodNotFound();

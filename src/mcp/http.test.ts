@@ -8,7 +8,7 @@ import type { JsonRecord } from '../model/record.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { newToken } from '../wire/http.ts';
-import { listenHttp } from './http.ts';
+import { type HttpOptions, listenHttp } from './http.ts';
 
 const TOKEN = 'token-for-tests';
 const ACCEPT = 'application/json, text/event-stream';
@@ -35,10 +35,7 @@ interface Answer {
   readonly text: string;
 }
 
-async function open({
-  report,
-  ...options
-}: Partial<Parameters<typeof listenHttp>[0] & Pick<ToolHost, 'report'>> = {}) {
+async function open({ report, ...options }: Partial<HttpOptions & Pick<ToolHost, 'report'>> = {}) {
   const ended: string[] = [];
   const reported: { meta: JsonRecord }[] = [];
   const host: ToolHost = {

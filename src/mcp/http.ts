@@ -17,7 +17,7 @@ const REQUEST_MS = 60_000;
 /** Time limit for cancelled calls to end when their session is closed. */
 const CANCEL_MS = 2000;
 
-interface HttpOptions {
+export interface HttpOptions {
   readonly host: ToolHost;
   /** The token that clients must send as `Authorization: Bearer`. */
   readonly token: string;

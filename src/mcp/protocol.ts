@@ -30,7 +30,7 @@ export const BATCH_VERSION: LegacyVersion = '2025-03-26';
 export type Era = 'legacy' | 'modern';
 
 /** The name and version of a client or server. */
-interface Implementation {
+export interface Implementation {
   readonly name: string;
   readonly version: string;
   readonly title?: string;
@@ -77,7 +77,7 @@ export const unsupportedVersion = (requested: string): RpcError =>
     requested,
   });
 
-type RequestId = string | number;
+export type RequestId = string | number;
 
 export interface Request {
   readonly kind: 'request';
@@ -93,7 +93,7 @@ export interface Notification {
 }
 
 /** One JSON-RPC message, or the error with which the server answers an invalid message. */
-type Message =
+export type Message =
   | Request
   | Notification
   /** A response to a request of ours; `result` is undefined for an error. */
@@ -275,7 +275,7 @@ function escapedText(text: string): Escaped {
 }
 
 /** The `_meta` fields that revision 2026-07-28 requires in every request. */
-type Envelope =
+export type Envelope =
   /** The request names no revision: a legacy message. */
   | { readonly kind: 'none' }
   | {

@@ -11,7 +11,7 @@ import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { newToken } from '../wire/http.ts';
 import { ClientRoots } from './client-roots.ts';
-import { runStdioLoop as serveStreams } from './stdio-loop.ts';
+import { type StdioEnd, runStdioLoop as serveStreams } from './stdio-loop.ts';
 
 /** A workspace, and the options for serving it. */
 export interface ServeOptions {
@@ -69,7 +69,7 @@ interface LateOptions {
  * the workspace after the client has its list of tools, because opening takes most of the start-up
  * time. Rejects if the workspace can never be opened with these options.
  */
-export async function serveStdio(options: ServeStdioOptions): ReturnType<typeof serveStreams> {
+export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
   const roots = options.rootsFrom === 'client' ? clientRoots(options, () => renew()) : undefined;
   const workspace = new LateWorkspace({

@@ -8,7 +8,7 @@ import { ClientConnection } from './connection.ts';
 import { messageBytes } from './protocol.ts';
 
 /** The reason the loop ended. */
-type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;
+export type StdioEnd = 'end-of-input' | 'broken-output' | EndSignal;
 
 interface StdioOptions {
   readonly host: ToolHost;

@@ -211,7 +211,7 @@ async function heldContents(
 }
 
 /** Commits that lose what leads to them. */
-interface Dropped {
+export interface Dropped {
   readonly commits: readonly string[];
   /** Commits that stay. */
   readonly keep: readonly string[];
@@ -222,7 +222,7 @@ interface Dropped {
 }
 
 /** Content that git has, with a path of it from the top of the repository. */
-interface GitContent {
+export interface GitContent {
   readonly path: string;
   readonly blob: string;
   /** The content, if it was read. */

@@ -14,13 +14,11 @@ import {
 import { dirname, join, relative } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing, unlessErrno } from '../model/fault.ts';
-import { git, repositoryAround, type Unavailable, worktreeGitFolder } from './git.ts';
+import { type GitOptions, git, repositoryAround, type Unavailable, worktreeGitFolder } from './git.ts';
 import type { GitFacts } from './git-blobs.ts';
 import { renewedPaths, type Tracked, trackedAs } from './git-index.ts';
 import { type GitStatus, statusPrinted } from './git-status.ts';
 import { entryAt, pathsBelow } from './own-files.ts';
-
-type GitOptions = NonNullable<Parameters<typeof git>[2]>;
 
 /**
  * A path that may have changed since a snapshot, as the index describes it. The fields of a path

@@ -13,7 +13,7 @@ type GitResult =
   | { readonly ok: true; readonly stdout: Buffer }
   | { readonly ok: false; readonly stdout: Buffer; readonly reason: string };
 
-interface GitOptions {
+export interface GitOptions {
   /** Default: a time limit of ten seconds. */
   readonly signal?: AbortSignal | undefined;
   readonly index?: string;

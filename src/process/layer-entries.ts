@@ -23,7 +23,7 @@ export interface AttributeReader {
  * An access control list, as `setfacl` sets it. With such a list, the group bits of the mode limit what all listed
  * users and groups may do.
  */
-interface AccessList {
+export interface AccessList {
   /** The permissions of the file's own group. */
   readonly group: number;
   /** The entries of the list that stay the same when the file's mode changes. */

@@ -26,7 +26,7 @@ export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
 const OWNERLESS_MS = 24 * 60 * 60 * 1000;
 
 /** Facts stored beside a command's kept writes, so that another process can apply them. */
-interface LayerRecord {
+export interface LayerRecord {
   readonly session: string;
   readonly command: string;
 }

@@ -12,8 +12,8 @@ import { FILTER, keyFilter } from './key-filter.ts';
 import {
   abandonedLayers,
   expiredLayers,
-  type keepLayer,
   type Layer,
+  type LayerRecord,
   makeLayer,
   makeLower,
   makePassage,
@@ -219,7 +219,7 @@ export class Processes {
    * The writes of a command that were kept after a conflict; undefined if there are none with this
    * id.
    */
-  kept(id: string): (Layer & Parameters<typeof keepLayer>[1]) | undefined {
+  kept(id: string): (Layer & LayerRecord) | undefined {
     return openLayer(this.#options.home, id);
   }
 

@@ -9,11 +9,9 @@ import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
 import { inTermsOf } from '../report/tool-names.ts';
 import { storeCause } from '../tools/failure.ts';
 import { isModern, resultLine } from '../wire/rpc.ts';
-import type { ProxyCall, readProxyCall } from './call.ts';
+import type { Answerable, ProxyCall } from './call.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { isUnknownTool, unknownToolText } from './unknown-refusal.ts';
-
-type Answerable = Parameters<typeof readProxyCall>[1];
 
 /**
  * A tool result for a refusal. It has no structuredContent, because clients require none if

@@ -1,12 +1,10 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { ALL_SERVERS } from '../../test/support/server-tables.ts';
-import { completeTable } from '../dialect/calls/user-table.ts';
+import { completeTable, type UserTable } from '../dialect/calls/user-table.ts';
 import { readProxyCall } from './call.ts';
 import { Catalogue } from './catalogue.ts';
 import { isRemote } from './upstream-paths.ts';
-
-type UserTable = Parameters<typeof completeTable>[0];
 
 /** Returns the function that rewrites a call's arguments as the proxy does for a server with this name. */
 function server(

@@ -15,7 +15,7 @@ import type { GateSettings } from './gate-settings.ts';
 import { forwardedPath, upstreamPath } from './upstream-paths.ts';
 
 /** A request that can be answered: its message, and the JSON text of its id, which also identifies it. */
-interface Answerable {
+export interface Answerable {
   readonly message: JsonRecord;
   readonly id: string;
 }
@@ -34,7 +34,7 @@ export interface ProxyCall extends Answerable {
 }
 
 /** The effects of a call, how certain they are, and the files it concerns. */
-interface CallMeaning extends Interpretation {
+export interface CallMeaning extends Interpretation {
   /** The file that the upstream will open, for each path as the call names it. */
   readonly places: ReadonlyMap<string, string>;
   /** The changes that the call will make, with paths as the upstream resolves them. */

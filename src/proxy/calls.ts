@@ -9,11 +9,16 @@ import { Work } from '../model/waiting.ts';
 import type { HostSession } from '../session/gated-session.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_REQUEST, idKey, lineOf, rpcMeta } from '../wire/rpc.ts';
 import { answerEnding, faultLine, inWords, refusalLine, withNotices, withTextBlock } from './answers.ts';
-import { actionAt, type ProxyCall, readProxyCall, spelledAsOnDisk, withoutFiles } from './call.ts';
+import {
+  actionAt,
+  type CallMeaning,
+  type ProxyCall,
+  readProxyCall,
+  spelledAsOnDisk,
+  withoutFiles,
+} from './call.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
-
-type CallMeaning = ReturnType<typeof spelledAsOnDisk>;
 
 /** The two destinations of messages: the server behind the proxy (upstream) and the client. */
 export interface Ends {

@@ -10,7 +10,7 @@ import type { Upstream, UpstreamChoice } from './upstream.ts';
 import { upstreamFor } from './upstream-for.ts';
 
 /** Options for a gate that clients reach by Streamable HTTP on this machine. */
-interface ProxyFrontOptions extends GateOptions, UpstreamChoice {
+export interface ProxyFrontOptions extends GateOptions, UpstreamChoice {
   readonly stderr: Writable;
   /** The port; default 0: any free port. */
   readonly port?: number;

@@ -5,11 +5,9 @@ import type { JsonRecord } from '../model/record.ts';
 import { KeyedMutex, type LockMode } from '../model/waiting.ts';
 import type { HostSession } from '../session/gated-session.ts';
 import { Catalogue } from './catalogue.ts';
-import { AskedOnce, type unknownToolRefusal } from './unknown-refusal.ts';
+import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
 import type { UpstreamChoice } from './upstream.ts';
-import { type forwardedPath, isRemote } from './upstream-paths.ts';
-
-type UnknownTools = Parameters<typeof unknownToolRefusal>[1];
+import { isRemote, type UpstreamLocation } from './upstream-paths.ts';
 
 /** The session of a request, by its `_meta` and by the id of the client's HTTP session. */
 type SessionChooser = (meta: JsonRecord, httpSession?: string) => HostSession | Promise<HostSession>;
@@ -28,7 +26,7 @@ export interface GateSettings {
   readonly needsProof: boolean;
   /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
-  readonly where: Parameters<typeof forwardedPath>[2];
+  readonly where: UpstreamLocation;
   readonly shared: Shared;
   log(text: string): void;
 }

@@ -107,7 +107,7 @@ interface ProxyStreams {
 }
 
 /** Options for the proxy in front of one server, for one client. */
-interface ProxyOptions extends GateOptions, UpstreamChoice, ProxyStreams {
+export interface ProxyOptions extends GateOptions, UpstreamChoice, ProxyStreams {
   readonly maxLineBytes?: number;
   /**
    * Signals that end the proxy and are forwarded to the server. Default: the signals with which

@@ -40,7 +40,7 @@ export function unknownToolText(refusal: Refusal): string {
  * let it through. `deny`: refuse it. `ask`: refuse it once, and let the same call through when it
  * is repeated. Each decision is recorded in the journal.
  */
-type UnknownTools = 'allow' | 'deny' | 'ask';
+export type UnknownTools = 'allow' | 'deny' | 'ask';
 
 /** Maximum refused calls that are remembered; beyond it the oldest is forgotten and would be refused again. */
 const REMEMBERED = 1000;

@@ -3,12 +3,10 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { errnoOf, errorText } from '../model/fault.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType, readBody } from '../wire/http.ts';
-import { type HeaderParameter, learnParameters, modernHeaders } from '../wire/http-headers.ts';
+import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from '../wire/http-headers.ts';
 import { errorLine, INTERNAL_ERROR, idKey, isModern, lineOf, paramsOf, parseLine } from '../wire/rpc.ts';
 import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
-
-type Headers = ReturnType<typeof modernHeaders>;
 
 interface HttpUpstreamOptions {
   readonly url: string;

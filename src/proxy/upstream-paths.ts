@@ -5,7 +5,7 @@ import { requiredHome, userHome } from '../config/home.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
 
 /** The facts that determine which file the upstream opens for a path. */
-interface UpstreamLocation {
+export interface UpstreamLocation {
   /** The canonical first root of our workspace; our own relative paths start there. */
   readonly root: string;
   /** The upstream's working directory. */

@@ -1,5 +1,5 @@
 import { dropFromShelf, leftoversOnShelf, purgeShelf } from '../disk/shelf.ts';
-import { clearOldShelf, noteLateWrites } from '../gate/late-writes.ts';
+import { clearOldShelf, type LateWrite, noteLateWrites } from '../gate/late-writes.ts';
 import type { World } from '../gate/world.ts';
 import { collectGarbage, planGc, purgeImages, storedUsage } from '../journal/gc.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -31,7 +31,7 @@ interface CleanUpReport {
     readonly commands: ExpiredWork;
   };
   /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
-  readonly late: Awaited<ReturnType<typeof noteLateWrites>>;
+  readonly late: readonly LateWrite[];
   /**
    * Present if no journal entry was removed: machines share this store, and only the store's owner
    * may remove entries.

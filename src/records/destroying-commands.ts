@@ -1,10 +1,8 @@
 import { basename } from 'node:path';
 import type { ShellCommand } from '../dialect/calls/shell/shell-command.ts';
 import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
-import { gitCall, type Sweep, sweepsOf } from '../dialect/calls/shell/sweeps.ts';
+import { type GitCall, gitCall, type Sweep, sweepsOf } from '../dialect/calls/shell/sweeps.ts';
 import { inFolder, programOf } from '../dialect/calls/shell/words.ts';
-
-type GitCall = NonNullable<ReturnType<typeof gitCall>>;
 
 /** The kinds of work that a command can destroy. */
 type Work =

@@ -17,7 +17,7 @@ import { ComparedText } from '../history/verify.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName } from '../model/transcript.ts';
-import { findTranscripts, openTranscript } from '../store/transcript-file.ts';
+import { type FoundTranscript, findTranscripts, openTranscript } from '../store/transcript-file.ts';
 import { destroyingCommands } from './destroying-commands.ts';
 
 interface ReadTranscriptOptions {
@@ -60,7 +60,9 @@ async function* reported(
 }
 
 /** The audit of one conversation that changed files. */
-type AuditedTranscript = ReturnType<typeof findTranscripts>[number] & { readonly audit: Audit };
+interface AuditedTranscript extends FoundTranscript {
+  readonly audit: Audit;
+}
 
 /** Longer transcripts are left out, because each one is loaded whole. */
 const MAX_BYTES = 256 << 20;

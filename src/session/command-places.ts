@@ -4,7 +4,7 @@ import { repositoryAround } from '../process/git.ts';
 import { probeAt } from '../process/processes.ts';
 import { openExistingStore } from '../store/open-state.ts';
 import { MASK } from '../text/secrets.ts';
-import { type ConfigSources, placesOf, type StateFlags } from './configured.ts';
+import { type ConfigSources, type Places, placesOf, type StateFlags } from './configured.ts';
 
 /**
  * The folder in which the changes of a user's command can be undone: the repository around the
@@ -30,7 +30,7 @@ export async function canRunCommands(
 }
 
 /** A shell command that a hook has announced. */
-interface AnnouncedShell {
+export interface AnnouncedShell {
   readonly change: string;
   /** A sub-agent's session id ends with `/` and the sub-agent's id. */
   readonly session: string;
@@ -46,7 +46,7 @@ interface AnnouncedShell {
  * returns the oldest that no other process runs.
  */
 export async function announcedShell(
-  { store }: Pick<ReturnType<typeof placesOf>, 'store'>,
+  { store }: Pick<Places, 'store'>,
   { conversation, line }: { readonly conversation: string; readonly line: string },
 ): Promise<AnnouncedShell | undefined> {
   const opened = await openExistingStore(store);

@@ -24,7 +24,7 @@ export interface StateFlags {
 }
 
 /** The state folder and the store: where Lookfirst keeps its data. */
-interface Places {
+export interface Places {
   readonly home: string;
   readonly store: string;
   /** The name of the workspace in a fleet of machines. */
@@ -225,7 +225,7 @@ export function foldersAt(roots: readonly string[]): readonly (string | undefine
 }
 
 /** A workspace without the roots that could not be opened. */
-interface UsableRoots {
+export interface UsableRoots {
   /** Undefined if no root could be opened. */
   readonly sessions: Sessions | undefined;
   /** One fault for each root that could not be opened. */

@@ -5,9 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTree, type Scratch, scratch } from '../../test/support/tree.ts';
 import type { FindOptions } from '../model/session.ts';
 import { Workspace } from '../workspace/workspace.ts';
-import { findFiles } from './find.ts';
-
-type SearchWorld = Parameters<typeof findFiles>[0];
+import { findFiles, type SearchWorld } from './find.ts';
 
 function open(places: Scratch, options: NonNullable<Parameters<typeof Workspace.open>[1]> = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);

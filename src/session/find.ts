@@ -115,7 +115,7 @@ function foundAgain(workspace: Workspace, folder: Folder, path: string): string 
 }
 
 /** The parts of an open workspace that find and search need. */
-interface SearchWorld {
+export interface SearchWorld {
   readonly workspace: Workspace;
   /**
    * Settings for masking secrets in hits. Without a policy, secrets are masked.

@@ -1,5 +1,5 @@
 import { kindOf, readSnapshot } from '../disk/read.ts';
-import { recordLook } from '../gate/shown.ts';
+import { type Look, recordLook } from '../gate/shown.ts';
 import { validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import { ClientCall } from '../model/call.ts';
@@ -32,8 +32,6 @@ import type { PageEnds, ReadControls, ReadRequest } from './reading.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { status } from './status.ts';
-
-type Look = Parameters<typeof recordLook>[2];
 
 const NS_PER_MS = 1_000_000n;
 

@@ -54,7 +54,7 @@ export interface WorldOptions {
   readonly now?: (() => number) | undefined;
 }
 
-interface OpenWorld extends World {
+export interface OpenWorld extends World {
   close(): Promise<void>;
 }
 

@@ -9,12 +9,10 @@ import { endedWords } from '../report/command-words.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { explain } from '../report/explain.ts';
 import { isTagAlive, tagOfProcess } from '../store/owner.ts';
-import { announcedShell, commandRoot } from './command-places.ts';
+import { type AnnouncedShell, announcedShell, commandRoot } from './command-places.ts';
 import { type ConfigSources, placesOf, policyOf, type StateFlags, sessionVariable } from './configured.ts';
 import type { GatedSession } from './gated-session.ts';
 import type { Sessions } from './sessions.ts';
-
-type AnnouncedShell = NonNullable<Awaited<ReturnType<typeof announcedShell>>>;
 
 /** A line of Claude Code's shell, and the program that runs it for the client. */
 interface PrefixedLine {
@@ -217,7 +215,7 @@ function exitCodeOf(
 }
 
 /** The process of a script that runs a line. */
-interface ScriptOwner {
+export interface ScriptOwner {
   /** Identifies the process as the owner of a layer. */
   readonly tag: string;
   isAlive(): boolean;

@@ -2,7 +2,7 @@ import { relative, resolve, sep } from 'node:path';
 import { gitOutput, ignoredByGit } from '../process/git.ts';
 
 /** Git's knowledge about some files of a project. */
-interface ProjectGit {
+export interface ProjectGit {
   /** The file with the patterns that git ignores on this machine only. */
   readonly excludeFile: string;
   /** For each file in the repository: the line of `excludeFile` that makes git ignore it. */

@@ -24,6 +24,7 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { absenceOf, type Found } from '../workspace/workspace.ts';
 import { readHuge } from './read-huge.ts';
 import {
+  type FileText,
   fileText,
   fittingLines,
   notAFile,
@@ -140,11 +141,7 @@ function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | 
   return file === undefined ? describe(reading, snapshot, media) : showLines(reading, snapshot, file);
 }
 
-function showLines(
-  reading: OpenRead,
-  snapshot: Snapshot,
-  file: Parameters<typeof visibleText>[1],
-): Shown | Refusal {
+function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown | Refusal {
   const { earlier, world, request } = reading;
   const { fingerprint } = snapshot;
   const isSame = earlier?.fingerprint !== undefined && sameFingerprint(earlier.fingerprint, fingerprint);

@@ -151,7 +151,7 @@ export function tooLarge(path: string, detail: NonNullable<RefusalOf<'TOO_LARGE'
 }
 
 /** A file's text in lines. Only the requested lines become strings. */
-interface FileText {
+export interface FileText {
   readonly encoding: string;
   readonly bom: boolean;
   /** All bytes of the file. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parsedLine, type ShellLine, TOO_DEEP_REASON } from '../dialect/calls/shell/shell-line.ts';
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
-import { type CommittedCommand, commitCommand } from '../gate/command/commit-command.ts';
+import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
 import { type BeyondLayer, keepBeyondLayer } from '../gate/host/command.ts';
 import { endStatesBeyondLayer } from '../gate/host/command-end-states.ts';
 import { learnSecrets, outputMask } from '../gate/secret-values.ts';
@@ -150,7 +150,7 @@ async function applyKept(
   const elsewhere = layer.layered.find((folder) => world.workspace.pathOf(folder) === undefined);
   if (elsewhere !== undefined)
     return refused(invalidArgument('run', command.kept, `its writes belong to ${elsewhere}: run this there`));
-  const commit: Parameters<typeof commitCommand>[2] = {
+  const commit: LayerCommit = {
     layer,
     attributes: probe.attributes,
     command: layer.command,

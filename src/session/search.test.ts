@@ -8,10 +8,8 @@ import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { strongestGuarantee } from '../workspace/pinned.ts';
 import { Workspace } from '../workspace/workspace.ts';
-import type { findFiles } from './find.ts';
+import type { SearchWorld } from './find.ts';
 import { searchText } from './search.ts';
-
-type SearchWorld = Parameters<typeof findFiles>[0];
 
 function open(places: Scratch, options: NonNullable<Parameters<typeof Workspace.open>[1]> = {}): SearchWorld {
   const workspace = Workspace.open([places.root], options);

@@ -11,10 +11,16 @@ import { invalidArgument, type Outcome, type Refused, refused } from '../model/v
 import { mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath, type KnownSecrets, type MaskedText, maskText, unmasked } from '../text/secrets.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { completeness, openBase, runLimits, type SearchTarget, tooLong, whyUnusable } from './find.ts';
+import {
+  completeness,
+  openBase,
+  runLimits,
+  type SearchTarget,
+  type SearchWorld,
+  tooLong,
+  whyUnusable,
+} from './find.ts';
 import { unreadableRefusal } from './reading.ts';
-
-type SearchWorld = Parameters<typeof runLimits>[0];
 
 const DEFAULT_LIMIT = 200;
 /** Number of files passed to one run of ripgrep; each needs a descriptor. */

@@ -20,7 +20,7 @@ import {
 } from '../model/shape.ts';
 import { openSessions, runInSession } from './ambient.ts';
 import { GatedSession } from './gated-session.ts';
-import { openWorld, type WorldOptions } from './open-world.ts';
+import { type OpenWorld, openWorld, type WorldOptions } from './open-world.ts';
 import type { Kinship, SessionHost } from './session-life.ts';
 
 /** Options for opening a workspace. */
@@ -87,7 +87,7 @@ export class Sessions implements SessionHost {
   #expired: Promise<void> | undefined;
 
   private constructor(
-    world: Awaited<ReturnType<typeof openWorld>>,
+    world: OpenWorld,
     { closesWithLast = false }: Usage,
     { cwd, warnings }: { readonly cwd: string | undefined; readonly warnings: readonly string[] },
   ) {

@@ -104,7 +104,7 @@ function unreadable(path: string, error: unknown): unknown {
 }
 
 /** A transcript that a client has stored on this machine. */
-interface FoundTranscript {
+export interface FoundTranscript {
   readonly client: 'claude-code' | 'codex' | 'gemini';
   readonly path: string;
 }

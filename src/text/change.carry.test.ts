@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coverage, covers, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
-import { carryCoverage, type editedLines } from './change.ts';
+import { carryCoverage, type EditedLines } from './change.ts';
 
 const lines = (...pairs: [number, number][]): Coverage => ({
   kind: 'lines',
@@ -16,7 +16,7 @@ interface LineChange {
 const change = (from: number, removed: number, added: number): LineChange => ({ from, removed, added });
 
 /** The changes with their lines in the new text. */
-function located(changes: readonly LineChange[]): ReturnType<typeof editedLines>[number][] {
+function located(changes: readonly LineChange[]): EditedLines[] {
   let shift = 0;
   return changes.map(({ from, removed, added }) => {
     const [beforeStart, afterStart] = [from - 1, from - 1 + shift];

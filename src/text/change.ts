@@ -160,7 +160,7 @@ export function carryLine(line: number, hunks: readonly Hunk[]): number | undefi
 }
 
 /** Replaced lines, and which of the new ones may also hold text of the replaced ones. Default: none. */
-interface EditedLines extends Hunk {
+export interface EditedLines extends Hunk {
   readonly mixed?: 'first' | 'last' | 'both' | 'all' | undefined;
 }
 

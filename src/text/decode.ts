@@ -225,7 +225,7 @@ interface TextForm {
 }
 
 /** A decoded file; `text` never contains the byte order mark. */
-interface DecodedText extends TextForm {
+export interface DecodedText extends TextForm {
   readonly text: string;
 }
 

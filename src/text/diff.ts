@@ -10,7 +10,7 @@ export interface Hunk {
 }
 
 /** Differences in ascending order. Lines between hunks are equal, including their endings. */
-interface LineDiff {
+export interface LineDiff {
   readonly hunks: readonly Hunk[];
   /**
    * True if an exact diff would cost too much: one hunk then covers everything from the first to the last
@@ -149,7 +149,7 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
 }
 
 /** A text, or its bytes in an encoding that writes `\n` as the byte 0A. */
-type TextOrBytes = string | Uint8Array;
+export type TextOrBytes = string | Uint8Array;
 
 /** The text, or the bytes read as Latin-1: one character for each byte. */
 export function charactersOf(content: TextOrBytes): string {
@@ -157,7 +157,7 @@ export function charactersOf(content: TextOrBytes): string {
 }
 
 /** Two different texts without the whole lines that they share at the beginning and the end. */
-interface Middle {
+export interface Middle {
   readonly head: number;
   readonly headLines: number;
   readonly tail: number;

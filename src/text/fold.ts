@@ -14,7 +14,7 @@ export type FoldTier = Extract<MatchTier, 'exact' | 'line-endings' | 'trailing-s
  * - In most entries, the characters correspond one to one.
  * - An entry in `wide` is a single source character that became several, such as an ellipsis.
  */
-interface Folded {
+export interface Folded {
   readonly text: string;
   readonly folded: readonly number[];
   readonly source: readonly number[];

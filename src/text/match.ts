@@ -3,7 +3,7 @@ import { type FoldTier, fold, sourceSpan } from './fold.ts';
 import { lineStart, linesOfSpan, type Span, sliceLines, toLf } from './lines.ts';
 
 /** The places of an anchor (the text to replace), at the strictest level of tolerance that finds any. */
-interface FoundAnchor {
+export interface FoundAnchor {
   readonly tier: FoldTier;
   /** Spans in the original text: all of them if `all` is set, otherwise at most {@link MAX_SPANS}. */
   readonly spans: readonly Span[];

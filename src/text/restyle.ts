@@ -1,8 +1,6 @@
 import { diffItems, equalStretches, type Stretch } from './diff.ts';
-import { asTyped, type FoldTier, fold, foldedOffset, sourceSpan } from './fold.ts';
+import { asTyped, type Folded, type FoldTier, fold, foldedOffset, sourceSpan } from './fold.ts';
 import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
-
-type Folded = ReturnType<typeof fold>;
 
 /**
  * Maximum comparisons to find what an edit's old and new text share. Beyond this limit, only their

@@ -5,14 +5,12 @@ import { type Change, changesOf, composeChanges, deletesLines, disjointSpans } f
 import { hasNul, hasUtf16Mark, withoutMark } from './decode.ts';
 import type { FoldTier } from './fold.ts';
 import { endingUsed, lineStart, neighbourEndings, type Span, splitLines, toLf, viewOf } from './lines.ts';
-import { findAnchor, withLineEnding } from './match.ts';
+import { type FoundAnchor, findAnchor, withLineEnding } from './match.ts';
 import type { Nearest } from './nearest.ts';
 import { type QuoteOptions, quotedNearest, quotedPlaces } from './quoted-lines.ts';
 import { restyler } from './restyle.ts';
 import { landLoosely } from './tiers/land.ts';
 import { landOnLines, type PlacedEdit, type Rivals } from './tiers/lines.ts';
-
-type FoundAnchor = NonNullable<ReturnType<typeof findAnchor>>;
 
 export interface EditsApplied {
   readonly ok: true;

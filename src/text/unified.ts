@@ -1,12 +1,20 @@
 import { type LineRange, mergeRanges } from '../model/coverage.ts';
 import type { Policy } from '../model/policy.ts';
 import { decodeText, hasNul } from './decode.ts';
-import { charactersOf, diffMiddle, type Hunk, linesBefore, linesFrom, middleOf } from './diff.ts';
+import {
+  charactersOf,
+  diffMiddle,
+  type Hunk,
+  type LineDiff,
+  linesBefore,
+  linesFrom,
+  type Middle,
+  middleOf,
+  type TextOrBytes,
+} from './diff.ts';
 import { clampLine, countNewlines, endingOf, type Span, splitLines, withoutEnding } from './lines.ts';
 import { mayHoldSecret } from './secret-scan.ts';
 import { isSecretPath, type KnownSecrets, masked, secretSpans } from './secrets.ts';
-
-type TextOrBytes = Parameters<typeof charactersOf>[0];
 
 interface UnifiedOptions {
   /** Maximum rows, including `@@` rows. One more row says how many are missing. */
@@ -26,7 +34,7 @@ export interface UnifiedDiff {
   readonly truncated: boolean;
   /** Lines of the new text that `text` shows completely, as context or as new lines. */
   readonly shownAfter: readonly LineRange[];
-  readonly diff: ReturnType<typeof diffMiddle>;
+  readonly diff: LineDiff;
 }
 
 /**
@@ -72,7 +80,7 @@ interface Row {
   readonly number?: number;
 }
 
-function widen(middle: Parameters<typeof diffMiddle>[0], before: string, context: number): Window {
+function widen(middle: Middle, before: string, context: number): Window {
   const lead = splitLines(linesBefore(before, middle.head, context));
   const trail = splitLines(linesFrom(before, before.length - middle.tail, context));
   return {

@@ -11,7 +11,7 @@ import type { ToolContext } from './tool-answer.ts';
 export const SESSION_KEY = 'dev.lookfirst/session';
 
 /** The session of a call. Only what this session has read counts for the call. */
-type SessionChoice =
+export type SessionChoice =
   /** Explicitly named: what it has read is remembered even after it is closed. */
   | { readonly kind: 'named'; readonly id: string }
   /** For an HTTP client of a protocol revision before 2026-07-28: lasts as long as its HTTP session. */

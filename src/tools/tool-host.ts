@@ -20,6 +20,7 @@ import {
   type ChoiceOptions,
   eventsIn,
   released,
+  type SessionChoice,
   SessionPool,
   sessionSelector,
   subAgentChoice,
@@ -162,7 +163,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 interface Asked {
   readonly tool: Tool;
   readonly args: ToolArguments;
-  readonly chosen: Parameters<typeof subAgentChoice>[1];
+  readonly chosen: SessionChoice;
   readonly surroundings: ToolContext;
 }
 

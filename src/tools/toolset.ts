@@ -13,6 +13,7 @@ import {
   renamedNames,
   renameTools,
   type Tool,
+  type ToolRenames,
 } from '../dialect/tool.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
@@ -51,7 +52,7 @@ export interface ToolsetOptions {
   /** Offer the tool that runs commands in a sandbox; default false. */
   readonly commands?: boolean | undefined;
   /** New names for tools, by their names in the dialect. Descriptions and refusals use them too. */
-  readonly rename?: Parameters<typeof renameTools>[1] | undefined;
+  readonly rename?: ToolRenames | undefined;
   /**
    * An absolute path such as `/` or `/memories` that represents the session's root. The model uses
    * it in calls and sees it in receipts, refusals and notices. Only for sessions with one root. The

@@ -11,6 +11,7 @@ import { NEVER_SEEN, type Seen } from '../model/view.ts';
 import { Work } from '../model/waiting.ts';
 import { hasAny, joinWrites, type Store, type Writes } from '../store/store.ts';
 import {
+  type Check,
   type Checked,
   confirmed,
   counts,
@@ -22,8 +23,6 @@ import {
   sightingsByBytes,
   stored,
 } from './sightings.ts';
-
-type Check = Parameters<typeof confirmed>[1];
 
 interface KnowledgeOptions {
   readonly store: Store;

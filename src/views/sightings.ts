@@ -174,7 +174,7 @@ function wrong(why: string, cause?: unknown): Fault {
 }
 
 /** Compares hashes to decide whether a sighting's bytes are still current. */
-type Check = (sighting: Sighting) => Promise<boolean>;
+export type Check = (sighting: Sighting) => Promise<boolean>;
 
 /** How many sightings passed a check (`kept`) and how many failed it (`dropped`). */
 export interface Checked {

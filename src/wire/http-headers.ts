@@ -1,7 +1,7 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf, rpcMeta } from './rpc.ts';
 
-type Headers = Record<string, string>;
+export type Headers = Record<string, string>;
 
 /** A tool parameter that a server also wants as a header. */
 export interface HeaderParameter {

@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { runProxy } from '../../src/proxy/open-proxy.ts';
+import { type ProxyOptions, runProxy } from '../../src/proxy/open-proxy.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { OFFICIAL } from '../support/official-server.ts';
 import { TestGate } from './gate.ts';
 import { LineClient } from './line-client.ts';
-
-type ProxyOptions = Parameters<typeof runProxy>[0];
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 

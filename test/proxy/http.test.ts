@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { serveProxy } from '../../src/proxy/front-http.ts';
+import { type ProxyFrontOptions, serveProxy } from '../../src/proxy/front-http.ts';
 import { WatchedChild } from '../support/watched-child.ts';
 import { EVERYTHING, OFFICIAL, openGate, scratch, startProxy } from './harness.ts';
 
@@ -127,7 +127,7 @@ describe('a server behind an address', () => {
 });
 
 /** The proxy as an HTTP server, and a function that creates official clients for it. */
-async function front(root: string, options: Partial<Parameters<typeof serveProxy>[0]>) {
+async function front(root: string, options: Partial<ProxyFrontOptions>) {
   const { session } = await openGate(root);
   const stderr = new PassThrough().resume();
   const served = await serveProxy({

@@ -2,14 +2,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { runProxy } from '../../src/proxy/open-proxy.ts';
+import type { ProxyOptions } from '../../src/proxy/open-proxy.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { type SharedProxy, scratch, serverForFile, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 
 async function open(
-  options: Partial<Parameters<typeof runProxy>[0]> & { name?: string } = {},
+  options: Partial<ProxyOptions> & { name?: string } = {},
   workspace: Partial<WorkspaceOptions> = {},
 ) {
   const root = scratch();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { OFFICIAL_FILESYSTEM } from '../../src/dialect/calls/servers/known-servers.ts';
-import type { runProxy } from '../../src/proxy/open-proxy.ts';
+import type { ProxyOptions } from '../../src/proxy/open-proxy.ts';
 import { OFFICIAL, scratch, startProxy } from './harness.ts';
 
 const NAMES = ['a.txt', 'b.txt', 'sub/c.txt'];
@@ -33,10 +33,7 @@ const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url)
  * root and the other folder, and resolves relative paths in the other folder.
  */
 async function astray(
-  launch: (places: { root: string; other: string }) => Partial<Parameters<typeof runProxy>[0]> = ({
-    root,
-    other,
-  }) => ({
+  launch: (places: { root: string; other: string }) => Partial<ProxyOptions> = ({ root, other }) => ({
     args: [OFFICIAL, other, root],
   }),
   capabilities: object = {},

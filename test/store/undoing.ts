@@ -1,10 +1,14 @@
 import { inversesOf } from '../../src/journal/inverses.ts';
-import { type Selected, selectChanges, UndoHistory, undoneBy } from '../../src/journal/undo-history.ts';
+import {
+  type Selected,
+  selectChanges,
+  UndoHistory,
+  type UndoTarget,
+  undoneBy,
+} from '../../src/journal/undo-history.ts';
 import type { Delta, State } from '../../src/model/delta.ts';
 import type { ChangeEntry, NewChangeEntry, Undone } from '../../src/model/entry.ts';
 import { changeEntry, file, ROOT } from './samples.ts';
-
-type UndoTarget = Parameters<typeof selectChanges>[1];
 
 export const LINK: State = { kind: 'link', target: '../x' };
 export const key = (path: string): string => `${ROOT}/${path}`;

@@ -3,7 +3,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { hookScript } from '../../src/cli/clients/hook-scripts.ts';
+import type { ScriptPlaces } from '../../src/cli/clients/hook-scripts.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { runHook } from '../../src/hooks/run-hook.ts';
 import { ORDINARY, ordinaryNode, ordinaryProject } from './nobody.ts';
@@ -25,7 +25,7 @@ export const PROGRAM: readonly string[] = [
 ];
 
 /** The places in the scripts that `init` would write into a state folder. */
-export function scriptPlaces({ home }: Pick<Scratch, 'home'>): Parameters<typeof hookScript>[0] {
+export function scriptPlaces({ home }: Pick<Scratch, 'home'>): ScriptPlaces {
   const [node = '', program = ''] = PROGRAM;
   return { home, node, program: realpathSync(program), uid: process.getuid?.() ?? 0 };
 }

@@ -1,10 +1,8 @@
 import type { Client } from '../../src/cli/clients/client.ts';
 import type { ConfigTable } from '../../src/cli/clients/config-value.ts';
-import { CONFIG_SYNTAXES, editConfig } from '../../src/cli/clients/edit-config.ts';
+import { CONFIG_SYNTAXES, type EditedConfig, editConfig } from '../../src/cli/clients/edit-config.ts';
 import type { Launch } from '../../src/cli/clients/launch.ts';
 import { withoutProxy, withoutServers, withProxy, withServer } from '../../src/cli/clients/servers.ts';
-
-type EditedConfig = ReturnType<typeof editConfig>;
 
 export function textOf(edited: EditedConfig): string {
   if (!edited.ok) throw new Error(`${edited.reason} (line ${edited.line})`);

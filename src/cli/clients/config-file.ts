@@ -24,7 +24,7 @@ import { errnoOf, Fault, unlessMissing } from '../../model/fault.ts';
 const MAX_BYTES = 32 << 20;
 
 /** A user's configuration file as it was read. */
-interface ConfigFile {
+export interface ConfigFile {
   /** The path of the real file, after following links. */
   readonly path: string;
   /** The file's text, including a byte order mark; undefined if there is no file. */

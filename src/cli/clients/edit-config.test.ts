@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { textOf } from '../../../test/support/config-edits.ts';
 import { rounds } from '../../../test/support/rounds.ts';
 import { type ConfigTable, withoutValue, withValue } from './config-value.ts';
-import { CONFIG_SYNTAXES, editConfig } from './edit-config.ts';
-
-type EditedConfig = ReturnType<typeof editConfig>;
+import { CONFIG_SYNTAXES, type EditedConfig, editConfig } from './edit-config.ts';
 
 const ENTRY = { command: 'npx', args: ['-y', 'lookfirst', 'serve', '/repo'] };
 

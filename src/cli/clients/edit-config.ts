@@ -10,7 +10,7 @@ export const CONFIG_SYNTAXES: Readonly<Record<'json' | 'toml', ConfigSyntax>> = 
 };
 
 /** The new text of a file (undefined: no file), or the reason why the file must stay unchanged. */
-type EditedConfig =
+export type EditedConfig =
   | { readonly ok: true; readonly text: string | undefined }
   | {
       readonly ok: false;

@@ -11,10 +11,8 @@ import {
 import { dirname, join } from 'node:path';
 import { inStateFolder, makeStateSubfolder } from '../../config/resident-place.ts';
 import { unlessMissing } from '../../model/fault.ts';
-import { cachedProgramFile, hookScript, isCached, shellScript } from './hook-scripts.ts';
+import { cachedProgramFile, hookScript, isCached, type ScriptPlaces, shellScript } from './hook-scripts.ts';
 import type { HookFiles } from './hook-settings.ts';
-
-type ScriptPlaces = Parameters<typeof hookScript>[0];
 
 /** The paths of the files that hooks run. */
 export function hookFiles(home: string): HookFiles {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { quotedWord } from '../../report/bounded.ts';
 
 /** The paths and the user id that scripts in the state folder contain. */
-interface ScriptPlaces {
+export interface ScriptPlaces {
   readonly home: string;
   /** The Node executable. */
   readonly node: string;

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from './client.ts';
 import type { ConfigTable } from './config-value.ts';
-import { CONFIG_SYNTAXES, editConfig } from './edit-config.ts';
+import { CONFIG_SYNTAXES, type EditedConfig, editConfig } from './edit-config.ts';
 import { type ClientHooks, HOOK_SETTINGS, type HookPiece } from './hook-settings.ts';
 import { withoutPieces, withPieces } from './pieces.ts';
-
-type EditedConfig = ReturnType<typeof editConfig>;
 
 function addPieces(
   text: string | undefined,

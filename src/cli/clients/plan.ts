@@ -1,22 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '../../model/record.ts';
-import type { projectGit } from '../../session/project-git.ts';
+import type { ProjectGit } from '../../session/project-git.ts';
 import { unifiedDiff } from '../../text/unified.ts';
 import type { Client, ClientPlaces, ConfigScope } from './client.ts';
-import { configText, readConfig, writeConfig } from './config-file.ts';
+import { type ConfigFile, configText, readConfig, writeConfig } from './config-file.ts';
 import type { ConfigSyntax, ConfigTable } from './config-value.ts';
-import { CONFIG_SYNTAXES, editConfig, valuesOf } from './edit-config.ts';
+import { CONFIG_SYNTAXES, type EditedConfig, editConfig, valuesOf } from './edit-config.ts';
 import { contentHash, type FormerContent, type FormerFiles } from './former.ts';
 import { HOOK_SETTINGS, type HookFiles } from './hook-settings.ts';
 import type { Starter } from './launch.ts';
-import { piecesOf, withoutPieces } from './pieces.ts';
+import { type HookRequest, piecesOf, withoutPieces } from './pieces.ts';
 import { withoutServers } from './servers.ts';
-
-type ProjectGit = NonNullable<Awaited<ReturnType<typeof projectGit>>>;
-
-type EditedConfig = ReturnType<typeof editConfig>;
-
-type ConfigFile = Parameters<typeof writeConfig>[0];
 
 export interface ConfigureRequest {
   readonly action: 'init' | 'remove';
@@ -37,7 +31,7 @@ export interface ConfigureRequest {
   /** The files that hooks run. */
   readonly files: HookFiles;
   /** If given, `init` also adds hooks to the client's settings. `remove` always removes them. */
-  readonly hooks?: Parameters<typeof piecesOf>[2];
+  readonly hooks?: HookRequest;
   readonly dryRun: boolean;
   /** The command with which the client starts our server; default: npx. */
   readonly starter?: Starter;

@@ -109,7 +109,7 @@ export function withoutProxy(client: Client, have: ConfigTable, name: string | u
 }
 
 /** A server in a client's configuration whose command starts our proxy. */
-interface ProxiedServer {
+export interface ProxiedServer {
   readonly name: string;
   readonly words: readonly string[];
 }

@@ -8,7 +8,7 @@ import {
   defineCommand,
   EXIT,
   type ExitCode,
-  type timesIn,
+  type TimeText,
   version,
 } from '../cli.ts';
 import { STATE_FLAGS } from '../flags.ts';
@@ -85,10 +85,7 @@ async function printLines(cli: Cli, { lines }: Blame): Promise<void> {
 }
 
 /** The table cells that show the origin of a line: session and program, turn, time. */
-function originCells(
-  { session, client, turn, atMs, outside }: BlamedLine,
-  age: ReturnType<typeof timesIn>,
-): string[] {
+function originCells({ session, client, turn, atMs, outside }: BlamedLine, age: TimeText): string[] {
   const when = atMs === undefined ? '' : age(atMs);
   if (session === undefined) return [outside === true ? 'outside' : '-', '', when];
   return [phrase(client === undefined ? session : `${session} (${client})`), phrase(turn ?? ''), when];

@@ -16,12 +16,10 @@ import { openForCommand, sessionVariable } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { answer, entryPath, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { entryRequest, limit, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
-import { reachOf, refuseBeyond } from '../operator.ts';
+import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
 import { LISTS_CHANGES, namedChange, namedSession, tellRefusal } from '../refusal-text.ts';
 import { paintDiff } from '../table.ts';
 import { withRecords } from '../with-records.ts';
-
-type Reach = Awaited<ReturnType<typeof reachOf>>;
 
 /** Flags of the commands that take changes back. */
 const JOB_FLAGS = {

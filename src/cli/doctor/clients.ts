@@ -18,13 +18,18 @@ import { configText, readConfig } from '../clients/config-file.ts';
 import { type ConfigTable, type ConfigValue, isTable, valueAt } from '../clients/config-value.ts';
 import { CONFIG_SYNTAXES, valuesOf } from '../clients/edit-config.ts';
 import { proxiedOn, servedFolder, servedOn } from '../clients/launch.ts';
-import { clientValues, entryEnvironment, hasOurs, ownCommand, proxiedServers } from '../clients/servers.ts';
+import {
+  clientValues,
+  entryEnvironment,
+  hasOurs,
+  ownCommand,
+  type ProxiedServer,
+  proxiedServers,
+} from '../clients/servers.ts';
 import { blindWriteProblem, NO_TOOL } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
 import { type DoctorCheck, fail, ok, warn } from './state.ts';
-
-type ProxiedServer = ReturnType<typeof proxiedServers>[number];
 
 const PROXY_RACE =
   'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';

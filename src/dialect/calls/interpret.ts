@@ -12,6 +12,7 @@ import {
   itemsOf,
   pathNames,
   respelled,
+  type StringArgument,
   scopesOf,
   stringArguments,
   textIn,
@@ -32,7 +33,7 @@ export interface Interpretation {
 }
 
 /** A tool call: the known traits of the tool, and the arguments. */
-interface HostCall {
+export interface HostCall {
   readonly tool: ToolTraits;
   readonly args: Arguments;
 }
@@ -54,10 +55,7 @@ export function interpret(call: HostCall, rules: readonly Rule[] | undefined): I
 }
 
 /** The paths of a call and the texts that it writes, by the rules of its tool, or by a guess. */
-export function stringsOf(
-  { tool, args }: HostCall,
-  rules: readonly Rule[] | undefined,
-): ReturnType<typeof stringArguments>[number][] {
+export function stringsOf({ tool, args }: HostCall, rules: readonly Rule[] | undefined): StringArgument[] {
   if (rules !== undefined) return stringArguments(rules, args);
   return argumentSets(args).flatMap(({ at, args: each }) =>
     stringArguments(inferRules(tool, each).rules, each).map((one) => ({ ...one, at: [...at, ...one.at] })),

@@ -191,7 +191,7 @@ function isGiven(value: unknown): boolean {
 }
 
 /** A string in a call: a path, or a text that the call writes into a file. */
-type StringArgument = {
+export type StringArgument = {
   /** Property names and array indexes that lead to the string, outermost first; see `ListItem`. */
   readonly at: readonly (string | number)[];
   readonly value: string;

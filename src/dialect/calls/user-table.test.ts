@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ALL_SERVERS } from '../../../test/support/server-tables.ts';
 import { checkShape, listOf, mismatchText, objectOf } from '../../model/shape.ts';
 import { USER_TABLE } from './table.ts';
-import { completeTable } from './user-table.ts';
-
-type UserTable = Parameters<typeof completeTable>[0];
+import { completeTable, type UserTable } from './user-table.ts';
 
 describe('a user’s tables', () => {
   it('may have every field of our own tables, and can be written as JSON', () => {

@@ -4,7 +4,7 @@ import type { Rule, ServerTable } from './table.ts';
 import { WORDS_FOR_ANY } from './tool-words.ts';
 
 /** One of the `servers` in a policy file, checked against `USER_TABLE`. */
-type UserTable = Partial<ServerTable> & Pick<ServerTable, 'id' | 'tools'>;
+export type UserTable = Partial<ServerTable> & Pick<ServerTable, 'id' | 'tools'>;
 
 /** Adds defaults for the fields that the user left out. */
 export function completeTable(table: UserTable): ServerTable {

@@ -1,7 +1,11 @@
 import type { SettingsFile } from './settings-files.ts';
-import { canonical, isMembers, parseSettingsText, type SettingsValue } from './settings-value.ts';
-
-type Settings = ReturnType<typeof parseSettingsText>;
+import {
+  canonical,
+  isMembers,
+  parseSettingsText,
+  type Settings,
+  type SettingsValue,
+} from './settings-value.ts';
 
 /** The contents of a settings file before and after a change. Undefined: there is no file. */
 interface SettingsChange {

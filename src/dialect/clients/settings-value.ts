@@ -9,7 +9,7 @@ interface Members {
 }
 
 /** A parsed settings file. */
-interface Settings {
+export interface Settings {
   /** Undefined for a file without a value. */
   readonly value: SettingsValue | undefined;
   /** False if the text has a mistake. Some clients then ignore the file, others read what they can. */

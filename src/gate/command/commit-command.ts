@@ -34,7 +34,7 @@ const MANY_FILES = 200;
  * A layer (the private copy-on-write view on which a command ran) whose command has ended, and how
  * to commit it.
  */
-interface LayerCommit {
+export interface LayerCommit {
   readonly layer: Layer;
   readonly attributes: AttributeReader;
   /** The command line for the journal, with its secrets masked. */

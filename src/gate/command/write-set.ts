@@ -6,6 +6,7 @@ import { LIMITS } from '../../model/limits.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import {
+  type AccessList,
   accessList,
   type LayerEntry,
   layerBytes,
@@ -17,8 +18,6 @@ import { fileAt, fileState, unknownFile } from '../found.ts';
 import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
 import { absoluteIn, type LayerContent, shownNameOf } from './layer-content.ts';
-
-type AccessList = NonNullable<ReturnType<typeof accessList>>;
 
 /** A command's change of one path on its layer. `before`: the state of the path in the workspace. */
 export interface LayerDelta extends PlannedDelta {

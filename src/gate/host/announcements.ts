@@ -24,6 +24,7 @@ import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from '
 import { keepBefore } from './keep.ts';
 import type { ShellChange } from './line-changes.ts';
 import {
+  type AllowedAnnouncement,
   busyRefusal,
   isAsAnnounced,
   isRepeated,
@@ -340,10 +341,7 @@ export class Announcements {
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
-  async #opened(
-    to: Parameters<typeof pendingOf>[1],
-    entries: readonly NewEntry[],
-  ): Promise<Omit<OpenChange, 'release'>> {
+  async #opened(to: AllowedAnnouncement, entries: readonly NewEntry[]): Promise<Omit<OpenChange, 'release'>> {
     const { world, knowledge } = this.#scene;
     const pending = pendingOf(this.#scene, to);
     const { change, host } = pending;

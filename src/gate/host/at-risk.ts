@@ -12,7 +12,7 @@ import {
   isMainWorktree,
   repositoryAround,
 } from '../../process/git.ts';
-import { onlyIn } from '../../process/git-copies.ts';
+import { type Dropped, type GitContent, onlyIn } from '../../process/git-copies.ts';
 import { commitOf, detachedOnly, hasHistory, type LoggedRef, stashesIn } from '../../process/git-refs.ts';
 import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
 import { listedNames } from '../../process/named-files.ts';
@@ -20,10 +20,6 @@ import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../p
 import { outputTest } from '../outputs.ts';
 import type { World } from '../world.ts';
 import { MAX_FILE_BYTES } from './keep.ts';
-
-type GitContent = Awaited<ReturnType<typeof onlyIn>>[number];
-
-type Dropped = Parameters<typeof onlyIn>[1];
 
 /** Something that a line would destroy, before it is known who made it. */
 export interface Threat extends Omit<ThingAtRisk, 'writer'> {

@@ -27,7 +27,7 @@ export interface EndState {
  * A session's knowledge after another program made a change for it: the lines it has seen of each
  * file, and the keys of files it knows to be deleted (tombstones).
  */
-interface KnownAfter {
+export interface KnownAfter {
   readonly sightings: readonly Sighting[];
   readonly tombstones: readonly string[];
 }

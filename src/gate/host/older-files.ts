@@ -21,7 +21,7 @@ const CLOCK_MARGIN_MS = 20;
 const MAX_NAMED = 20;
 
 /** The deltas of a change. `older`: paths of files that are left out, relative to the root. */
-interface OwnDeltas {
+export interface OwnDeltas {
   readonly deltas: readonly Delta[];
   readonly older: readonly string[];
 }

@@ -17,7 +17,7 @@ import { deltaAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
 
 /** Another program's changes that are allowed and about to be stored as pending. */
-interface AllowedAnnouncement {
+export interface AllowedAnnouncement {
   readonly intents: readonly HostIntent[];
   readonly judged: AllowedChanges;
   readonly options: AnnounceOptions & { readonly times?: ClientCall | undefined };

@@ -25,7 +25,7 @@ import { newChangeId } from '../announce.ts';
 import { foundAt, readableAt, sideAt } from '../found.ts';
 import { forbiddenNow } from '../guarded-files.ts';
 import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
-import { findLosses, recordLosses } from '../losses.ts';
+import { type CommandChange, findLosses, type Losses, recordLosses } from '../losses.ts';
 import { imagesToSettle } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import { readTree, type TreeNode } from '../tree.ts';
@@ -33,16 +33,16 @@ import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandEndStates } from './command-end-states.ts';
 import { curlyLines } from './curly-lines.ts';
-import { type EndState, knownAfter } from './known-after.ts';
-import { changedSeenNotices, filesNotice, notKeptNotices, withoutOlderFiles } from './older-files.ts';
+import { type EndState, type KnownAfter, knownAfter } from './known-after.ts';
+import {
+  changedSeenNotices,
+  filesNotice,
+  notKeptNotices,
+  type OwnDeltas,
+  withoutOlderFiles,
+} from './older-files.ts';
 
-type Losses = Awaited<ReturnType<typeof findLosses>>;
-
-type OwnDeltas = ReturnType<typeof withoutOlderFiles>;
-
-type KnownAfter = Awaited<ReturnType<typeof knownAfter>>;
-
-interface Ended {
+export interface Ended {
   readonly ending: ChangeEnding;
   /** The lines that notices showed before the change was made. They count as seen. */
   readonly credits: readonly Sighting[];
@@ -282,10 +282,7 @@ function isMadeRepository({ key, before, after }: Delta): boolean {
   return before.kind === 'absent' && after.kind === 'directory' && pathExists(`${key}/.git`);
 }
 
-function commandOf({
-  change,
-  entry: { text = '', root },
-}: PendingChange): Omit<Parameters<typeof findLosses>[2], 'deltas'> {
+function commandOf({ change, entry: { text = '', root } }: PendingChange): Omit<CommandChange, 'deltas'> {
   return { change, text, root };
 }
 

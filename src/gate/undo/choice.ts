@@ -5,6 +5,7 @@ import {
   type Selected,
   selectChanges,
   UndoHistory,
+  type UndoTarget,
   wholeCourse,
   withoutPaths,
 } from '../../journal/undo-history.ts';
@@ -25,8 +26,6 @@ import {
   inReadOnlyRoot,
   type UndoOutcome,
 } from './refusals.ts';
-
-type UndoTarget = Parameters<typeof selectChanges>[1];
 
 /**
  * Selects the changes to undo, and says who undoes them. If a session undoes another session's

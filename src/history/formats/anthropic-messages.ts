@@ -98,7 +98,7 @@ function readMessage(fold: Fold, message: JsonRecord): void {
 }
 
 /** Working directory, time and message id of a message's blocks. */
-interface BlockPlace {
+export interface BlockPlace {
   readonly cwd?: string | undefined;
   readonly atMs?: number | undefined;
   readonly message?: string | undefined;

@@ -7,13 +7,24 @@ import { changeView } from '../edit-view.ts';
 import type { Fold } from '../fold.ts';
 import type { Format } from '../format.ts';
 import { shownView } from '../history-sighting.ts';
-import { type Edited, editedBetween, type RecordedResult, replacedIn, textAfter } from '../tool-result.ts';
-import { blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-messages.ts';
-import { beginAnew, emptyChain, isInChain, knows, link } from './record-chain.ts';
-
-type LinkKind = Parameters<typeof link>[2];
-
-type BlockPlace = Parameters<typeof callBlock>[2];
+import {
+  type Edited,
+  type EditedSpan,
+  editedBetween,
+  type RecordedResult,
+  replacedIn,
+  textAfter,
+} from '../tool-result.ts';
+import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-messages.ts';
+import {
+  beginAnew,
+  emptyChain,
+  isInChain,
+  knows,
+  type LinkKind,
+  link,
+  type RecordChain,
+} from './record-chain.ts';
 
 /**
  * Types of records that have no uuid. A record with such a type and a `sessionId` shows that the
@@ -43,7 +54,7 @@ export const CLAUDE_CODE: Format = {
 };
 
 interface ClaudeState {
-  readonly chain: ReturnType<typeof emptyChain>;
+  readonly chain: RecordChain;
   /** True for the transcript of a sub-agent. Undefined until the first record is read. */
   side?: boolean;
   /** Uuid of the last compaction record. */
@@ -232,7 +243,7 @@ function isPatched(edited: Edited | undefined, detail: JsonRecord): boolean {
   return lines === 0;
 }
 
-function replacementIn(edit: JsonRecord): Parameters<typeof replacedIn>[1] | undefined {
+function replacementIn(edit: JsonRecord): EditedSpan | undefined {
   const from = stringIn(edit, 'oldString') ?? stringIn(edit, 'old_string');
   const to = stringIn(edit, 'newString') ?? stringIn(edit, 'new_string');
   if (from === undefined || to === undefined) return undefined;

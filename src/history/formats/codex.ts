@@ -7,7 +7,7 @@ import {
   stringIn,
   timeIn,
 } from '../../model/record.ts';
-import { changeView } from '../edit-view.ts';
+import { changeView, type FileChange } from '../edit-view.ts';
 import type { Fold } from '../fold.ts';
 import type { Format } from '../format.ts';
 import { enterDirectory } from '../paths.ts';
@@ -106,7 +106,7 @@ function readChange(fold: Fold, item: JsonRecord, atMs: number | undefined): voi
   fold.result({ id, ok: item['status'] === 'completed', flagged: true, views, atMs });
 }
 
-function changesOf(path: string, change: JsonRecord): Parameters<typeof changeView>[0][] {
+function changesOf(path: string, change: JsonRecord): FileChange[] {
   const content = stringIn(change, 'content');
   if (change['type'] === 'add' && content !== undefined) return [{ kind: 'added', path, content }];
   const diff = stringIn(change, 'unified_diff');

@@ -1,4 +1,4 @@
-import { codexOutput } from '../../dialect/calls/hosts/answers.ts';
+import { codexOutput, type HostCommandOutput } from '../../dialect/calls/hosts/answers.ts';
 import {
   isRecord,
   type JsonRecord,
@@ -198,7 +198,7 @@ function remoteText(output: unknown): string | undefined {
  * The output of a shell call, and whether the call succeeded; undefined for any other item. The
  * item contains `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]`.
  */
-function shellOutput(item: JsonRecord): NonNullable<ReturnType<typeof codexOutput>> | undefined {
+function shellOutput(item: JsonRecord): HostCommandOutput | undefined {
   if (item['type'] !== 'shell_call_output') return undefined;
   const outputs = objectsIn(item, 'output');
   const [output] = outputs;

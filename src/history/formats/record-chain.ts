@@ -3,10 +3,10 @@
  * conversation goes back there. `result`: the result of a tool call. `aside`: a record beside the
  * conversation, such as a progress report.
  */
-type LinkKind = 'message' | 'result' | 'aside';
+export type LinkKind = 'message' | 'result' | 'aside';
 
 /** The tree of a transcript whose records name their parent. Each record has a position, counted from 0. */
-interface RecordChain {
+export interface RecordChain {
   /**
    * The runs of consecutive records, oldest first. A new run begins when a record follows an
    * earlier record than the last one: the records in between leave the conversation.

@@ -1,7 +1,7 @@
 import type { HostName } from '../../config/hook-flags.ts';
 import { isRecord, type JsonRecord, parseJson } from '../../model/record.ts';
 import type { Host } from '../event.ts';
-import { hostOf } from './common-form.ts';
+import { type CommonForm, hostOf } from './common-form.ts';
 import { GENERIC } from './generic.ts';
 import { OPENCODE } from './opencode.ts';
 import { payloadText } from './payload.ts';
@@ -37,7 +37,7 @@ const CLAUDE_FORM = {
   context: (additionalContext, hookEventName) => ({
     hookSpecificOutput: { hookEventName, additionalContext },
   }),
-} as const satisfies Omit<Parameters<typeof hostOf>[0], 'name'>;
+} as const satisfies Omit<CommonForm, 'name'>;
 
 const CLAUDE_CODE = hostOf({
   ...CLAUDE_FORM,

@@ -10,7 +10,7 @@ import { type HookAnswer, SILENT } from '../event.ts';
  * The place of the resident (the background process that answers hook calls), and the process that
  * calls it.
  */
-interface Asked extends ResidentPlace {
+export interface Asked extends ResidentPlace {
   /** The file from which the calling program was started. */
   readonly program: string;
   readonly uid: number;

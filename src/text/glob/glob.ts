@@ -4,7 +4,7 @@ import { nameMatcher, nameProblem } from './segment.ts';
 export type PathMatch = (path: string) => boolean;
 
 /** One part of a glob between slashes: a pattern for one name, or `**`. */
-interface GlobPart {
+export interface GlobPart {
   readonly text: string;
   readonly matches: ((name: string) => boolean) | 'any depth';
 }

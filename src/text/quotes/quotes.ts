@@ -1,6 +1,6 @@
 import type { Policy } from '../../model/policy.ts';
 import type { Span } from '../lines.ts';
-import { codeQuotes } from './code.ts';
+import { codeQuotes, type QuoteGroup } from './code.ts';
 import { isSeedCode, languageOf } from './languages.ts';
 
 /** The quotes that the policy preset `staleness` replaces, with their straight forms. */
@@ -88,7 +88,7 @@ function hasQuotes(text: string, span: Span): boolean {
 /**
  * True if all quotes of a group are within the spans. Straightening only one quote of a pair would break the literal.
  */
-function isWithin(group: ReturnType<typeof codeQuotes>[number], spans: readonly Span[]): boolean {
+function isWithin(group: QuoteGroup, spans: readonly Span[]): boolean {
   return group.every((at) => {
     let low = 0;
     let high = spans.length - 1;

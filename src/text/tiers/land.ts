@@ -1,8 +1,6 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
 import { findAnchor, withLineEnding } from '../match.ts';
-import { landOnLines, type PlacedEdit, type Rivals } from './lines.ts';
-
-type Texts = Parameters<typeof landOnLines>[1];
+import { landOnLines, type PlacedEdit, type Rivals, type Texts } from './lines.ts';
 
 /**
  * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small

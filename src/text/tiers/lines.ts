@@ -526,7 +526,7 @@ function lineAfter(text: string, line: FileLine | undefined): FileLine | undefin
 }
 
 /** The old and the new text of an edit. */
-interface Texts {
+export interface Texts {
   readonly oldString: string;
   readonly newString: string;
 }

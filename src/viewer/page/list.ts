@@ -38,6 +38,7 @@ import {
   selected,
   start,
   turns,
+  type ViewerSelection,
 } from './state.ts';
 
 const ROW = 32;
@@ -181,12 +182,7 @@ async function playDemo(): Promise<void> {
 }
 
 /** A link that opens an item. It is marked while the item is open. */
-function itemLink(
-  name: string,
-  what: Parameters<typeof pageAddress>[0],
-  session: string | undefined,
-  content: unknown,
-): VNode {
+function itemLink(name: string, what: ViewerSelection, session: string | undefined, content: unknown): VNode {
   const href = pageAddress(what);
   const isOn = selected.value !== undefined && pageAddress(selected.value) === href;
   return html`<a class=${`${name}${isOn ? ' on' : ''}`} href=${href} aria-current=${isOn ? 'true' : undefined} style=${session === undefined ? {} : tint(session)} onKeyDown=${moveFocus}>${content}</a>`;

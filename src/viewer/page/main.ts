@@ -17,12 +17,11 @@ import {
   selected,
   showTab,
   start,
+  type Tab,
   tab,
   takeToken,
 } from './state.ts';
 import { toldText, UndoDialog } from './undo.ts';
-
-type Tab = Parameters<typeof showTab>[0];
 
 const TABS: readonly (readonly [Tab, string])[] = [
   ['activity', 'Activity'],

@@ -21,8 +21,8 @@ const POLL_MS = 1000;
 const MAX_ROWS = 20_000;
 const TOKEN = /^[\w-]{43}$/;
 
-type Tab = 'activity' | 'turns' | 'files' | 'saves';
-type ViewerSelection =
+export type Tab = 'activity' | 'turns' | 'files' | 'saves';
+export type ViewerSelection =
   | { readonly kind: 'entry'; readonly seq: number }
   | { readonly kind: 'file'; readonly root: string; readonly path: string };
 

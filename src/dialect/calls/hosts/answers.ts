@@ -130,7 +130,7 @@ function plainAnswer(response: JsonRecord): Answer {
 }
 
 /** The output of a command; `ok` is true only if the command is known to have succeeded. */
-interface HostCommandOutput {
+export interface HostCommandOutput {
   readonly ok: boolean;
   /** True if the command is known to have ended with success, even if its output is cut or missing. */
   readonly ended: boolean;

@@ -1,4 +1,4 @@
-import { type Interpretation, interpret, mayChange } from '../interpret.ts';
+import { type HostCall, type Interpretation, interpret, mayChange } from '../interpret.ts';
 import { type HostTable, type Rule, toolsWith } from '../table.ts';
 import {
   DELETE,
@@ -232,10 +232,7 @@ export const HOSTS: readonly HostTable[] = [
  * tool `mcp__files__write_file`, is interpreted by its name or arguments. That result is marked as
  * guessed.
  */
-export function interpretFor(
-  host: HostTable | undefined,
-  call: Parameters<typeof interpret>[0],
-): Interpretation {
+export function interpretFor(host: HostTable | undefined, call: HostCall): Interpretation {
   const { name } = call.tool;
   if (host !== undefined && Object.hasOwn(host.tools, name)) return interpret(call, host.tools[name]);
   const usual = usualRules(name);

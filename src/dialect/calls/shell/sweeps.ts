@@ -95,7 +95,7 @@ function fedToGit(folder: string, command: ShellCommand): readonly Sweep[] {
 }
 
 /** A call of git whose words are all known. */
-interface GitCall {
+export interface GitCall {
   readonly verb: string;
   readonly folder: string;
   readonly args: readonly string[];

@@ -66,7 +66,8 @@ describe('lookfirst init and remove', () => {
     const before = '{\n  "mcpServers": {\n    "other": { "command": "other" }\n  }\n}\n';
     writeFileSync(file, before);
     const dry = await lookfirst(places, ['init', 'claude-code', '--dry-run']);
-    expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/^would change .*\.mcp\.json\n@@ /) });
+    const shown = /^would add to Claude Code: an MCP server\nwould change .*\.mcp\.json\n@@ /;
+    expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(shown) });
     expect(readFileSync(file, 'utf8')).toBe(before);
     const [done] = objects(await lookfirst(places, ['init', 'claude-code', '--json']));
     expect(done).toMatchObject({ dryRun: false, ok: true, file, did: 'change' });

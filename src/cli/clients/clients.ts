@@ -51,7 +51,10 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     // Without `alwaysLoad`, the model must search for the tools before it can call them.
     entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token), alwaysLoad: true }),
-    next: 'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it.',
+    next:
+      'Start Claude Code in the project, trust the folder and allow the server; /mcp shows it. Runs without a terminal ' +
+      'can\'t approve tools: for them, put {"permissions":{"allow":["mcp__lookfirst"]},"enabledMcpjsonServers":["lookfirst"]} ' +
+      'into .claude/settings.local.json.',
     around: {
       server: 'its own Edit, Write and Bash bypass Lookfirst unless its permissions deny them',
       hooks: 'background commands are recorded and can be undone, but are not prevented',

@@ -132,7 +132,10 @@ export function sandboxSuite(): void {
         exitCode: 0,
         ...(await execute('sh', ['-c', command], { cwd: root })),
       });
-      const sandbox = lookfirstSandbox(session, { run, spawn: () => Promise.reject(new Error('not used')) });
+      const spawn = () => {
+        throw new Error('not used here');
+      };
+      const sandbox = lookfirstSandbox(session, { run, spawn });
       put('a.txt', 'one\n');
       await expect(sandbox.run({ command: 'rm a.txt' })).rejects.toThrow('NOT_READ');
       expect(existsSync(join(root, 'a.txt'))).toBe(true);

@@ -147,8 +147,8 @@ function contentIn(place: Pick<Place, 'dir' | 'name'>): Content {
 }
 
 /**
- * What a program that has run changed in a client's settings, although only the user may do that.
- * Undefined if it is allowed, and for lost entries of ours, which are reported by themselves.
+ * Describes how a program has changed a client's settings in a way that only the user may. Undefined
+ * if the change is allowed. Lost entries of ours do not count: hooks report them separately.
  */
 export async function forbiddenNow(
   { workspace, policy }: World,
@@ -159,9 +159,7 @@ export async function forbiddenNow(
   if (file === undefined || matchingGlob(policy.commands.trust, relative) !== undefined) return undefined;
   const read = ({ place }: Located): Content => contentIn(place);
   const after = workspace.atOnce({ path: key, action: 'status', links: 'all' }, read, () => undefined);
-  const what =
-    after === 'unknown' ? undefined : (await settingsJudge()).forbiddenSettings(file, { before, after });
-  return what?.startsWith('it would change') === true ? undefined : what;
+  return after === 'unknown' ? undefined : (await settingsJudge()).harmfulSettings(file, { before, after });
 }
 
 /** The reason why a session may not change a settings file whose new text is not known. */

@@ -20,18 +20,33 @@ interface SettingsChange {
  * lines with our name must stay.
  */
 export function forbiddenSettings(file: SettingsFile, change: SettingsChange): string | undefined {
-  const before = textOf(change.before);
-  const after = textOf(change.after);
-  if (before === after) return undefined;
+  const versions = versionsOf(file, change);
+  if (versions === undefined) return undefined;
+  const entry = file.format === 'program' ? undefined : changedEntry(file, versions);
+  return entry === undefined ? harmIn(file, versions) : `it would change ${entry}`;
+}
+
+/** Like `forbiddenSettings`, but allows changes of our entries, for callers that report these themselves. */
+export function harmfulSettings(file: SettingsFile, change: SettingsChange): string | undefined {
+  const versions = versionsOf(file, change);
+  return versions && harmIn(file, versions);
+}
+
+/** The reason why a change switches hooks off or starts a program; undefined if it does neither. */
+function harmIn(file: SettingsFile, { before, after, old, now }: Versions): string | undefined {
   if (file.format === 'program')
     return after === undefined && !namesUs(before ?? '') ? undefined : 'the client runs it';
-  const [old, now] = [parsed(file, before), parsed(file, after)];
-  const entry = changedEntry(file, { before, after, old, now });
-  if (entry !== undefined) return `it would change ${entry}`;
   const off = newlySet(file, file.off, old, now) ?? unknownTopKey(file, old, now);
   if (off !== undefined) return `${off} switches hooks off`;
   const started = newlySet(file, file.starts, old, now);
   return started === undefined ? undefined : `${started} starts a program without asking`;
+}
+
+/** The texts and the parsed settings of a change; undefined if the text stays the same. */
+function versionsOf(file: SettingsFile, change: SettingsChange): Versions | undefined {
+  const [before, after] = [textOf(change.before), textOf(change.after)];
+  if (before === after) return undefined;
+  return { before, after, old: parsed(file, before), now: parsed(file, after) };
 }
 
 /** True if the file has an entry of ours, or a text that cannot be parsed and contains our name. */

@@ -204,7 +204,7 @@ function moment(about: string): Flag<number> {
 /** A longer time, counted from now, may be no date. */
 const LONGEST_MS = 100 * 366 * 86_400_000;
 
-/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is none, or over a century. */
+/** Parses a duration such as `30m`, `2h` or `3d` to milliseconds. Undefined for any other text, and for more than a century. */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text.trim()) ?? [];
   const unitMs = unit === undefined ? undefined : UNITS_MS[unit];

@@ -21,9 +21,9 @@ import { presentSighting } from './found.ts';
 import { trusted } from './look.ts';
 import { entryHead, type World } from './world.ts';
 
-/** A read through another program, whose text may not prove which bytes it showed. */
+/** A read by another program. Its text alone may not show which version of the file was read. */
 export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> & {
-  /** `output`: a diff, which shows lines of the file but is no read of it. */
+  /** `output`: the lines came from a diff, which does not count as a read. */
   readonly how?: 'output' | undefined;
   /** The hash of the file's bytes before the call. Shows whether the file changed during the call. */
   readonly before?: string | undefined;

@@ -79,7 +79,7 @@ function pathOfChange({ intent }: LineChanges[number]): string {
   return intent.kind === 'move' ? intent.destination : intent.path;
 }
 
-/** `held`: of many changes, those that destroy only content which git keeps. */
+/** The denial of a line, if any. `held`: changes that destroy only content that git has. */
 interface JudgedLine {
   readonly denial?: HookReply | undefined;
   readonly held?: ReadonlySet<LineChanges[number]> | undefined;

@@ -18,11 +18,11 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--older-than'],
   ['gc', '--quota'],
   ['run', '--apply'],
-  // Its input would be events that never happened, such as reads.
+  // An agent could report events that never happened, such as reads.
   ['hook'],
 ];
 
-/** Programs that run the command or code in one of their words, some of them on a terminal of their own. */
+/** Matches programs that run a command or code given as an argument. Some give it a terminal of its own. */
 const RUNS_WORDS =
   /^(?:script|expect|unbuffer|tmux|screen|python[\d.]*|node|nodejs|deno|bun|perl|ruby|php|osascript)$/;
 const OPERATOR_TEXT =
@@ -58,7 +58,7 @@ export function operatorRefusal(line: ShellLine): Refusal | undefined {
   return hidden === undefined ? undefined : forTheUser(hidden, 'only the user may run it');
 }
 
-/** A command for the user in the code that a program runs, or one that `xargs` completes. */
+/** Finds a command reserved for the user inside code that the line runs, or in the arguments of `xargs`. */
 function hiddenCall({ commands }: ShellLine): string | undefined {
   for (const { words } of commands) {
     const program = programOf(words[0]);
@@ -162,7 +162,7 @@ async function settingsRefusal(
   return undefined;
 }
 
-/** The settings files that a call of `ln` names: a link there gets its text without any judgement. */
+/** The settings files among the arguments of `ln`. Nothing checks the content that a link puts there. */
 function settingsLinkedBy(words: ShellLine['commands'][number]['words']): readonly string[] {
   if (!/(^|\/)ln$/.test(words[0] ?? '')) return [];
   return words.slice(1).flatMap((word) => (word && settingsFileAt(word) !== undefined ? [word] : []));

@@ -15,9 +15,9 @@ const LISTING_MS = 3_000;
 const MAX_OUTPUT_BYTES = 4 << 20;
 
 /**
- * The names that a part of a shell command stands for. `start`: the absolute folder where relative
- * paths of the line start. Names are absolute or relative to that folder. Empty if they cannot be
- * found out in time.
+ * The paths that a glob or a search in a shell command matches. `start`: the absolute folder where
+ * relative paths of the line start. The paths are absolute or relative to that folder. Empty if the
+ * search takes too long.
  */
 export async function namesOfFiles(files: NamedFiles, start: string): Promise<readonly string[]> {
   if ('path' in files) {

@@ -124,8 +124,8 @@ export class Processes {
   }
 
   /**
-   * The names that a part of a shell command stands for, as they were at the first call. `start`: the
-   * absolute folder where relative paths of the line start.
+   * The paths that a glob or a search in a shell command matches. Cached, so later calls return the
+   * matches of the first one. `start`: the absolute folder where relative paths of the line start.
    */
   namesOf(files: NamedFiles, start: string): Promise<readonly string[]> {
     const known = this.#names.get(files) ?? namesOfFiles(files, start);

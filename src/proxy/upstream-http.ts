@@ -173,7 +173,7 @@ export class HttpUpstream implements Upstream {
     this.#lost(to.status);
   }
 
-  /** Begins a new session with the server in place of `lost`, once for all messages. False if that fails. */
+  /** Replaces the lost session by a new one. Messages that lost it at the same time share it. False if that fails. */
   #renewed(lost: string): Promise<boolean> {
     if (this.#session !== undefined && this.#session !== lost) return Promise.resolve(true);
     this.#renewal ??= this.#renew()

@@ -168,8 +168,8 @@ export class Announcements {
 
   /**
    * Judges whether a shell command may make its changes, and what else it would destroy. A refused
-   * line may run if the session repeats it in this turn and the same things are at risk. `held`: of
-   * many changes, those that destroy only content which git keeps.
+   * line may run if the session repeats it in this turn and the same things are at risk. `held`: see
+   * `judgeChanges`.
    */
   async vetCommand(
     changes: readonly ShellChange[],

@@ -16,7 +16,7 @@ const MAX_MOVES = 5;
  * True if this session wrote all of a file's present content: it created the file or had seen a
  * whole version of it, and since then only this session has changed the file. `shown`: after a
  * version that the session had only seen, a command counts only if its line shows that it writes the
- * file. Nothing shows what another program made of it.
+ * file, because the session cannot know what other programs wrote.
  */
 export async function isOwnWork(scene: ShownScene, path: string, changes: 'any' | 'shown'): Promise<boolean> {
   const delta = await deltaAt(scene.world, path);
@@ -88,7 +88,7 @@ function versionBefore(entry: ChangeEntry, version: Version): 'created' | Versio
     : { key, fingerprint: before.fingerprint, beforeSeq: entry.seq, isShown };
 }
 
-/** True for a change by a tool, and for a command whose line names a file with this name as one that it writes. */
+/** True for a change by a tool, and for a command whose line says that it writes a file of this name. */
 function showsWrite({ action, text = '' }: ChangeEntry, key: string): boolean {
   if (action !== 'run') return true;
   const line = recordedLine(text);

@@ -33,11 +33,11 @@ const MAX_DENIED = 50;
 type Judged = Pick<Denied, 'refusal' | 'credit' | 'evidence'>;
 type OnOthers = (judged: AllowedChanges) => Promise<{ readonly refusal: Refusal } | object>;
 
-/** The changes of a line as far as they are judged one by one. */
+/** The result of judging the changes of a line one by one. */
 interface JudgedChanges {
-  /** For changes that destroy, all that are refused; otherwise the first. */
+  /** All refused deletions and overwrites, or only the first refusal if it concerns any other change. */
   readonly denied: readonly Judged[];
-  /** Of many changes, those that only destroy content which git keeps. */
+  /** Changes that destroy only content that git has. Empty for a line with few changes. */
   readonly held: ReadonlySet<ShellChange>;
 }
 
@@ -153,7 +153,7 @@ async function existingNowhereElse(
   return found;
 }
 
-/** True for a build result that git ignores or that is in no repository, and for what programs make beside their files. */
+/** True for a file that tools can make again: a build result outside git, or a file such as `.DS_Store`. */
 async function isMadeAgain(path: string): Promise<boolean> {
   const top = repositoryAround(dirname(path));
   if (top === undefined) return true;

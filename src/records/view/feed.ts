@@ -12,13 +12,13 @@ import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
  * match, a client needs several requests.
  */
 const MAX_LOOKED_AT = 4000;
-/** One command has a notice for each session whose work it removed. */
+/** A command that removed the work of several sessions has one notice for each of them. At most this many are read. */
 const MAX_NOTICES = 100;
 
 /** An entry as one row of the viewer's list of events (the feed). */
 export function feedRow(entry: Entry): FeedRow {
   const { seq, atMs, session, kind, change, turn, machine } = entry;
-  // The words for a change of several files say how many. None of their names stands for all.
+  // A change of several files is described by their number, so its row has no path.
   const isMany = entry.kind === 'change' && entry.action !== 'move' && filesOf(entry).length > 1;
   const path = isMany ? undefined : entry.path;
   const code = entry.kind === 'refusal' ? entry.code : undefined;
@@ -90,7 +90,7 @@ export async function feedPage(
   for await (const entry of walkEntries(store, query)) {
     count += 1;
     last = entry.seq;
-    // The row of the change says what the notice says.
+    // Leave out notices of losses: the row of the change shows them.
     if (!fitsFeed(entry, filter) || isLoss(entry)) continue;
     const loss = entry.kind === 'change' ? await lossBy(store, entry) : undefined;
     rows.push(loss === undefined ? feedRow(entry) : destroyedRow(entry));

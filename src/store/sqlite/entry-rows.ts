@@ -32,8 +32,8 @@ const NEWEST_BY_OTHERS =
   `where kind = 'change' and session <> ? and seq > max(?, ${RECENT})) as at_ms`;
 
 /**
- * The time of the newest change of another session among the recent entries after number `after`, and the
- * number of the newest entry. A time before all others if there is no such change.
+ * The time of the newest change by any other session among the recent entries after number `after`,
+ * -Infinity if there is none, and the number of the newest entry.
  */
 export function newestByOthers(
   db: Connection,

@@ -47,7 +47,7 @@ import { DatabaseVersion, SeenRows } from './seen-rows.ts';
 
 /** Notes of reads are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
-/** Number of sessions of which it is remembered whether others changed files. At this number, all are forgotten. */
+/** Maximum number of sessions in the cache of other sessions' changes. A full cache is cleared. */
 const MAX_SESSIONS = 256;
 /** When this many notes of reads wait, they are written. More at once would delay all other work. */
 const MAX_WAITING = 128;
@@ -94,11 +94,12 @@ export async function openMemoryStore(missing?: string, files?: FileBlobs): Prom
   return new SqliteStore(await openMemory(missing), { files, peers: new Set() });
 }
 
-/** The changes of other sessions than one, up to the number `seq`, as of a version of the database. */
+/** The newest change by sessions other than a given one, among the entries up to the number `seq`. */
 interface OthersChanges {
+  /** The version of the database for which this holds. */
   version: number;
   readonly seq: number;
-  /** The time of the newest. */
+  /** The time of the change. -Infinity if there is none. */
   readonly atMs: number;
 }
 

@@ -44,7 +44,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   turn: 'M-1-8H1V8H-1Z',
 };
 
-/** The shape that stands for entries of a kind, around the point 0, 0. */
+/** The symbol for entries of a kind: its name, and its outline as an SVG path around the origin. */
 export function shapeOf({ kind, undo }: Pick<FeedRow, 'kind' | 'undo'>): {
   readonly name: string;
   readonly path: string;

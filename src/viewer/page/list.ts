@@ -209,7 +209,7 @@ function runLine(row: FeedRow, run: Run): VNode {
   return html`<button type="button" class=${`row run ${row.kind}`} aria-expanded=${isOpen} style=${tint(row.session)} onClick=${toggle} onKeyDown=${moveFocus}>${lineOf(row, whatOfRun(row, run), run)}</button>`;
 }
 
-/** What the entries of a run did: `3 edits of`, `read 3 files`, or `3 × not read` for refusals. */
+/** Describes a run of similar entries: `3 edits of`, `read 3 files`, or `3 × not read` for refusals. */
 function whatOfRun(row: FeedRow, run: Run): string {
   const files = new Set(run.map(({ path }) => path)).size;
   if (files > 1) return `read ${countOf(files, 'file')}`;

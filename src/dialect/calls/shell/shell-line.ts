@@ -58,7 +58,10 @@ export class ShellLine {
   /** The folder in which the line starts. */
   readonly folder: string;
   readonly #walked: WalkedLine;
-  /** What each command removes or replaces. All answers contain the same objects, so that names are looked up once. */
+  /**
+   * The files that each command removes or replaces, computed once. `Processes.namesOf` caches the
+   * names of each of these objects, so every caller must get the same ones.
+   */
   #destroyed: readonly (readonly Destroyed[])[] | undefined;
   #sweeps: readonly Sweep[] | undefined;
 

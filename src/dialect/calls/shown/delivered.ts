@@ -24,7 +24,7 @@ export interface ShownLines {
   readonly clamped?: true;
   /** True if the content may hold other text too, so that only the file's lines in it count. */
   readonly isFound?: true;
-  /** `output`: a diff, which shows lines of the file but is no read of it. */
+  /** `output`: the lines came from a diff, which does not count as a read. */
   readonly how?: 'output';
   /** True if parts of the lines were masked. */
   readonly redacted?: true;

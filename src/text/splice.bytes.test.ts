@@ -35,6 +35,11 @@ describe('applyToBytes', () => {
     expect(answered).toBeGreaterThan(100);
   });
 
+  it('leaves an edit of mixed line endings to the decoded text', () => {
+    const edits = [{ oldString: '\na\n', newString: 'a🙂\na' }];
+    expect(applyToBytes(Buffer.from('\r\na\na'), edits, utf8)).toBeUndefined();
+  });
+
   it.each([
     ['lines', 'x\n\n# A\n# A\nrest\n', '\n# A', 'x\n\nrest\n', { start: 2, end: 10 }],
     ['lone returns', 'x\n\r\r\ny\n', '\r', 'x\n\ny\n', { start: 2, end: 4 }],

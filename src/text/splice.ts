@@ -118,7 +118,10 @@ export function applyToBytes(
     const found = foundExactly(text, edit);
     // In other encodings, the byte after one that is not ASCII may be the second half of a character.
     const isCut = found?.spans.some(({ start }) => !isUtf8 && text.charCodeAt(start - 1) >= 0x80);
-    return found === undefined || isCut ? { kind: 'no-match' } : replaceFound(text, edit, found, options);
+    // Of mixed line endings, the one for a new line depends on the lengths of the lines as text.
+    const isMixed = found?.spans.some(({ start, end }) => endingUsed(text.slice(start, end)) === 'mixed');
+    if (found === undefined || isCut || isMixed) return { kind: 'no-match' };
+    return replaceFound(text, edit, found, options);
   });
   if (!applied.ok) return undefined;
   const { text: after, ...more } = applied;
